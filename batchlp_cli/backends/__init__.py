@@ -1,0 +1,1 @@
+"""Backends: each solves a batch and answers with claims, which the referee then judges."""

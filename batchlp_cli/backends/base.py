@@ -1,0 +1,47 @@
+"""The one protocol that every backend follows, and the lazy way to one by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Protocol
+
+from batchlp_cli.batch import LPBatch
+from batchlp_cli.errors import BackendMissing
+from batchlp_cli.settings import BackendName, SolveSettings
+from batchlp_cli.solution import Solution
+
+
+class Backend(Protocol):
+    """Solves batches. One object serves many batches, so that worker processes and caches live on between them."""
+
+    name: str
+
+    def solve(self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None = None) -> Iterator[tuple[int, Solution]]:
+        """Yields (member, claim) once for every member, in any order, as members finish.
+
+        Claims are host float64 in original units, stored for minimisation. Deadlines and limits are the backend's duty;
+        a member that cannot be solved gets a status, never an exception. warm_start is a solution of the base.
+        """
+        ...
+
+    def choice(self) -> str:
+        """Returns what the backend chose by itself for the last batch, with its reason, in words; empty if nothing."""
+        ...
+
+    def close(self) -> None:
+        """Stops all work at once and frees processes; callable from another thread, and twice."""
+        ...
+
+
+_MODULES = {BackendName.HIGHS: ("batchlp_cli.backends.highs.pool", "HighsBackend", "highspy")}
+
+
+def load_backend(name: BackendName, settings: SolveSettings) -> Backend:
+    """Imports and makes the backend of that name; raises BackendMissing where what it needs is not installed."""
+    module, attribute, needs = _MODULES[name]
+    try:
+        backend: Backend = getattr(import_module(module), attribute)(settings.jobs)
+    except ModuleNotFoundError as error:
+        raise BackendMissing(f"the backend {name} needs {needs}, which is not installed: {error}; try: pip install {needs}") from error
+    return backend

@@ -1,0 +1,118 @@
+"""The linear program in its one standard form, and nothing about how it is read or solved.
+
+    min  c @ x + offset    subject to    row_lower <= A @ x <= row_upper,   col_lower <= x <= col_upper
+
+with m rows and n columns. Row duals y and reduced costs r satisfy r = c - A.T @ y; y_i > 0 prices the lower side of
+row i and y_i < 0 its upper side, and likewise for r_j and the bounds of column j. Every other module refers to this text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from batchlp_cli.errors import ModelError
+
+Vector = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+Mask = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearProgram:
+    """One linear program, stored for minimisation.
+
+    c: [n] float64; A: scipy CSR [m, n] float64 with sorted indices; row_lower, row_upper: [m] float64; col_lower,
+    col_upper: [n] float64, infinities allowed; integer: [n] bool, the columns that were integer before relaxation.
+    `maximize` tells that the file asked for a maximum: c and offset are then already negated, and whoever shows values,
+    row duals or reduced costs to a person negates them again. Empty names mean that the file gave none.
+
+    Raises ModelError when shapes disagree, a cost or a coefficient is not finite, or a bound is NaN.
+    """
+
+    name: str
+    c: Vector
+    A: sp.csr_array
+    row_lower: Vector
+    row_upper: Vector
+    col_lower: Vector
+    col_upper: Vector
+    offset: float = 0.0
+    maximize: bool = False
+    integer: Mask = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    row_names: tuple[str, ...] = ()
+    col_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.A, sp.csr_array) and self.A.has_canonical_format and self.A.data.dtype == np.float64):
+            object.__setattr__(self, "A", canonical_matrix(self.A))
+        m, n = self.A.shape
+        if self.integer.size == 0:
+            object.__setattr__(self, "integer", np.zeros(n, dtype=np.bool_))
+        self._check_lengths(m, n)
+        self._check_values()
+
+    def _check_lengths(self, m: int, n: int) -> None:
+        expected = {"c": n, "row_lower": m, "row_upper": m, "col_lower": n, "col_upper": n, "integer": n}
+        for name, length in expected.items():
+            array = getattr(self, name)
+            if array.shape != (length,):
+                raise ModelError(f"{self.name}: {name} has shape {array.shape}, expected ({length},) for a {m} x {n} matrix")
+        for name, length in {"row_names": m, "col_names": n}.items():
+            if len(getattr(self, name)) not in (0, length):
+                raise ModelError(f"{self.name}: {len(getattr(self, name))} {name}, expected none or {length}")
+
+    def _check_values(self) -> None:
+        for name, array in (("cost", self.c), ("coefficient", self.A.data), ("objective offset", np.array([self.offset]))):
+            if not np.isfinite(array).all():
+                raise ModelError(f"{self.name}: a {name} is not a finite number")
+        for name in ("row_lower", "row_upper", "col_lower", "col_upper"):
+            if np.isnan(getattr(self, name)).any():
+                raise ModelError(f"{self.name}: {name} holds a NaN")
+
+    @property
+    def m(self) -> int:
+        """Number of rows."""
+        return int(self.A.shape[0])
+
+    @property
+    def n(self) -> int:
+        """Number of columns."""
+        return int(self.A.shape[1])
+
+    @property
+    def nnz(self) -> int:
+        """Number of non-zero coefficients."""
+        return int(self.A.nnz)
+
+    @property
+    def sign(self) -> float:
+        """-1 where the file asked for a maximum, else 1: stored value * sign is what a person is shown."""
+        return -1.0 if self.maximize else 1.0
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the arrays, with a fair guess for the names (Python strings of about 60 bytes)."""
+        arrays = (self.c, self.A.data, self.A.indices, self.A.indptr, self.row_lower, self.row_upper)
+        sizes = sum(a.nbytes for a in (*arrays, self.col_lower, self.col_upper, self.integer))
+        return sizes + 60 * (len(self.row_names) + len(self.col_names))
+
+    def row_name(self, i: int) -> str:
+        """Name of row i, R1, R2, ... where the file gave none."""
+        return self.row_names[i] if self.row_names else f"R{i + 1}"
+
+    def col_name(self, j: int) -> str:
+        """Name of column j, C1, C2, ... where the file gave none."""
+        return self.col_names[j] if self.col_names else f"C{j + 1}"
+
+
+def canonical_matrix(A: sp.sparray | sp.spmatrix | np.ndarray) -> sp.csr_array:
+    """Returns A as float64 CSR with sorted indices, no duplicates and no stored zeros."""
+    matrix = sp.csr_array(A, dtype=np.float64)
+    if matrix is A:
+        matrix = matrix.copy()
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    return matrix

@@ -1,0 +1,89 @@
+"""Settings of a run, one field a flag of the same name, and what the machine offers them as defaults."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from batchlp_cli.errors import UsageError
+
+
+class BackendName(StrEnum):
+    """Backends that can be asked for by name."""
+
+    HIGHS = "highs"
+
+
+class SolutionFormat(StrEnum):
+    """What is kept of the solutions in the run folder: a .sol file an instance, an .npz file a batch, or nothing."""
+
+    SOL = "sol"
+    NPZ = "npz"
+    NONE = "none"
+
+
+def available_cores() -> int:
+    """Returns the cores given to this process: SLURM_CPUS_PER_TASK, and never more than the affinity mask allows."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    slurm = os.environ.get("SLURM_CPUS_PER_TASK", "")
+    return min(allowed, int(slurm)) if slurm.isdigit() and int(slurm) > 0 else allowed
+
+
+def available_memory_bytes() -> int:
+    """Returns the memory given to this process: the smallest of the machine's, the control group's and SLURM's."""
+    sizes = [4 << 30]
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            text = Path(path).read_text().strip()
+        except OSError:
+            continue
+        if text.isdigit():
+            sizes.append(int(text))
+    slurm = os.environ.get("SLURM_MEM_PER_NODE", "")
+    if slurm.isdigit() and int(slurm) > 0:
+        sizes.append(int(slurm) << 20)
+    return min(sizes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveSettings:
+    """How to read, solve and verify.
+
+    jobs: worker processes (default: the cores given). tol: relative tolerance of the referee, 1e-10 to 1e-1 (default
+    1e-6). time_limit: seconds an LP (default none). iteration_limit: iterations an LP (default none). memory_bytes: what
+    a window of inputs may take in the main process (default a quarter of the memory given). read_timeout: seconds a file
+    may take to read (default 60). max_file_bytes: largest file after decompression (default 2 GiB). fallback: solve
+    once more, carefully, what the referee refused. careful: cold, without presolve, tightened, certificates
+    constructed (set by the fallback, not by a flag).
+    """
+
+    backend: BackendName = BackendName.HIGHS
+    jobs: int = field(default_factory=available_cores)
+    tol: float = 1e-6
+    time_limit: float = math.inf
+    iteration_limit: int | None = None
+    memory_bytes: int = field(default_factory=lambda: available_memory_bytes() // 4)
+    read_timeout: float = 60.0
+    max_file_bytes: int = 2 << 30
+    fallback: bool = True
+    careful: bool = False
+
+    def __post_init__(self) -> None:
+        if self.jobs < 1:
+            raise UsageError(f"jobs is {self.jobs}, expected 1 or more")
+        if not 1e-10 <= self.tol <= 1e-1:
+            raise UsageError(f"tol is {self.tol}, expected a number from 1e-10 to 1e-1")
+        for name in ("time_limit", "read_timeout"):
+            value = getattr(self, name)
+            if math.isnan(value) or value <= 0:
+                raise UsageError(f"{name} is {value}, expected seconds above 0")
+        if self.iteration_limit is not None and self.iteration_limit < 0:
+            raise UsageError(f"iteration_limit is {self.iteration_limit}, expected 0 or more")
+        for name in ("memory_bytes", "max_file_bytes"):
+            if getattr(self, name) < 1 << 20:
+                raise UsageError(f"{name} is {getattr(self, name)}, expected at least 1 MiB ({1 << 20})")

@@ -1,0 +1,109 @@
+"""What a backend answers and what the referee says of it. Statuses are data; their meaning is defined here, once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from batchlp_cli.problem import Vector
+
+BasisArray = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
+
+
+class Status(StrEnum):
+    """What became of an instance. Every vector is in original units, stored for minimisation (see problem.py).
+
+    OPTIMAL          x, y, r are an optimal primal-dual point within tolerance; ray is None.
+    INFEASIBLE       ray is y [m] with a positive cost-free dual bound (a Farkas ray), or None where two bounds cross.
+    UNBOUNDED        x is a feasible point and ray is d [n], a direction that improves for ever.
+    TIME_LIMIT       the time ran out; x, y, r are the last iterate or None, with no promise at all.
+    ITERATION_LIMIT  the iterations ran out; x, y, r as for TIME_LIMIT.
+    NUMERICAL_ERROR  the backend gave up; x, y, r as for TIME_LIMIT.
+    CRASHED          the process that solved it died on every try; there are no vectors.
+    UNREADABLE       the input is no readable LP; there are no vectors.
+    """
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    TIME_LIMIT = "time_limit"
+    ITERATION_LIMIT = "iteration_limit"
+    NUMERICAL_ERROR = "numerical_error"
+    CRASHED = "crashed"
+    UNREADABLE = "unreadable"
+
+
+DECIDED = frozenset({Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Basis:
+    """Basis statuses: cols [n], rows [m] int8 in HiGHS' numbering (0 lower, 1 basic, 2 upper, 3 zero, 4 nonbasic)."""
+
+    cols: BasisArray
+    rows: BasisArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """A backend's claim about one instance; `status` tells what the vectors mean.
+
+    x [n], y [m], r [n] float64 or None; ray [m] or [n] float64 or None; seconds of solving; iterations as the backend
+    counts them; method names how it was solved ("simplex warm", "simplex cold"); message is empty or a sentence.
+    """
+
+    status: Status
+    x: Vector | None = None
+    y: Vector | None = None
+    r: Vector | None = None
+    ray: Vector | None = None
+    basis: Basis | None = None
+    iterations: int = 0
+    seconds: float = 0.0
+    backend: str = ""
+    method: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Residuals:
+    """Absolute and relative residuals on original data; NaN where there is no vector to measure."""
+
+    primal_abs: float = float("nan")
+    primal_rel: float = float("nan")
+    dual_abs: float = float("nan")
+    dual_rel: float = float("nan")
+    gap_abs: float = float("nan")
+    gap_rel: float = float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The referee's word on one solution.
+
+    verified: the claimed status was proved. objective: c @ x + offset for minimisation, only where optimal was proved,
+    else None. dual_bound: a rigorous lower bound on the optimal value with offset, -inf where there is none.
+    reason: empty when verified, else what failed. notes: facts that a user should know of a proved verdict.
+    """
+
+    verified: bool
+    objective: float | None
+    dual_bound: float
+    residuals: Residuals
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try at an instance, kept in its row: who tried, how, what came of it."""
+
+    backend: str
+    method: str
+    status: Status
+    verified: bool
+    seconds: float
+    iterations: int
+    reason: str = ""
