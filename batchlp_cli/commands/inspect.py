@@ -1,0 +1,30 @@
+"""`batchlp inspect`: the groups, and why files are not together, without solving."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from batchlp_cli.commands.options import discover_inputs, input_options, output_options, solve_settings
+from batchlp_cli.console import Talk
+from batchlp_cli.inspection import inspect_inputs
+
+EPILOG = """\b
+Examples:
+  batchlp inspect models/                    a table of groups
+  batchlp inspect models/ --format jsonl     one JSON object a group, and one an unreadable input
+"""
+
+
+@click.command("inspect", epilog=EPILOG, context_settings={"max_content_width": 110})
+@input_options
+@output_options
+def command(**flags: Any) -> int:
+    """Show the groups of PATHS that share a matrix, why others do not, sizes, and what would run."""
+    discovery, stdin = discover_inputs(flags["paths"], flags["files_from"], flags["null"], flags["input_format"])
+    talk = Talk(flags["format"], quiet=flags["quiet"], verbose=flags["verbose"])
+    with talk:
+        found = inspect_inputs(discovery, solve_settings(flags), stdin, talk.listen)
+        talk.show_inspection(found)
+    return found.exit_code

@@ -1,0 +1,155 @@
+"""Options that several commands share, and the types of their values."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from batchlp_cli.errors import UsageError
+from batchlp_cli.files.discover import Discovery, discover, read_file_list
+from batchlp_cli.files.inputs import ModelFormat
+from batchlp_cli.settings import BackendName, SolveSettings, available_cores, available_memory_bytes
+
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+class Size(click.ParamType):
+    """A number of bytes such as 500M, 4G, 1.5GiB or 1048576; the units are powers of 1024."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Returns the bytes, or fails in words."""
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*", str(value), re.IGNORECASE)
+        if found is None:
+            self.fail(f"{value!r} is no size; expected a number and a unit such as 500M or 4G", param, ctx)
+        return int(float(found[1]) * _UNITS[found[2].lower()])
+
+
+class Choices(click.ParamType):
+    """A comma-separated list of words from a fixed set."""
+
+    name = "list"
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.words = words
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Returns the words, or fails in words."""
+        given = tuple(w.strip() for w in str(value).split(",") if w.strip())
+        for word in given:
+            if word not in self.words:
+                self.fail(f"{word!r} is none of {', '.join(self.words)}", param, ctx)
+        return given
+
+
+class Shard(click.ParamType):
+    """One shard of several, as i/n with i from 1 to n."""
+
+    name = "i/n"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Returns (i, n), or fails in words."""
+        found = re.fullmatch(r"(\d+)/(\d+)", str(value))
+        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+            self.fail(f"{value!r} is no shard; expected i/n with i from 1 to n, such as 1/4 for the first of four", param, ctx)
+        return int(found[1]), int(found[2])
+
+
+def option(*names: str, **settings: Any) -> Callable[[Any], Any]:
+    """A click option that can also be given as the variable BATCHLP_NAME, which its help shows."""
+    long = next(n for n in names if n.startswith("--")).split("/")[0]
+    variable = "BATCHLP_" + long[2:].removeprefix("no-").upper().replace("-", "_")
+    return click.option(*names, envvar=settings.pop("envvar", variable), show_envvar=True, **settings)
+
+
+def input_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the arguments and options that name the inputs."""
+    for decorate in reversed(
+        (
+            click.argument("paths", nargs=-1, type=str),
+            option("--files-from", metavar="FILE", help="Also read the paths listed in FILE, one a line (- for stdin)."),
+            option("--null", is_flag=True, help="The paths of --files-from end with a NUL byte, as `find -print0` writes."),
+            option(
+                "--input-format",
+                type=click.Choice([f.value for f in ModelFormat]),
+                help="Format of the model on stdin (-), and of files whose ending does not tell.",
+            ),
+            option("--read-timeout", type=float, default=60.0, show_default=True, help="Seconds that reading a file may take."),
+            option("--max-file-size", type=Size(), default="2G", show_default=True, help="Largest file after decompression."),
+            option("--memory", type=Size(), help="What a window of inputs may take.  [default: a quarter of the memory given]"),
+            option("--jobs", "-j", type=click.IntRange(1), help="Worker processes.  [default: the cores given]"),
+        )
+    ):
+        function = decorate(function)
+    return function
+
+
+def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options that say how to talk."""
+    for decorate in reversed(
+        (
+            option(
+                "--format",
+                type=click.Choice(["auto", "table", "jsonl", "csv"]),
+                default="auto",
+                show_default=True,
+                help="Form of the rows on stdout; auto is a table on a terminal and JSON lines elsewhere.",
+            ),
+            option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors."),
+            option("--verbose", "-v", count=True, help="Say more on stderr."),
+        )
+    ):
+        function = decorate(function)
+    return function
+
+
+def discover_inputs(
+    paths: tuple[str, ...], files_from: str | None, null: bool, input_format: str | None
+) -> tuple[Discovery, bytes | None]:
+    """Returns the inputs that the command line names, and the bytes of the model on stdin if one is read from there."""
+    if "-" in paths and files_from == "-":
+        raise UsageError("stdin cannot be both a model (-) and a list of files (--files-from -); give the list in a file")
+    if "-" in paths and input_format is None:
+        raise UsageError("a model on stdin (-) needs its format: add --input-format mps or --input-format lp")
+    if null and files_from is None:
+        raise UsageError("--null says how --files-from is written; add --files-from FILE")
+    listed: list[str] = []
+    if files_from is not None:
+        listed = read_file_list(_list_bytes(files_from), null=null)
+    if not paths and files_from is None:
+        raise UsageError("nothing to read: give files, folders, globs, - for stdin, or --files-from FILE")
+    found = discover([*paths, *listed], input_format=None if input_format is None else ModelFormat(input_format))
+    return found, sys.stdin.buffer.read() if "-" in paths else None
+
+
+def _list_bytes(files_from: str) -> bytes:
+    if files_from == "-":
+        return sys.stdin.buffer.read()
+    try:
+        with open(files_from, "rb") as stream:
+            return stream.read()
+    except OSError as error:
+        raise UsageError(f"--files-from {files_from}: {error.strerror}; expected a file with one path a line") from error
+
+
+def solve_settings(flags: dict[str, Any]) -> SolveSettings:
+    """Returns the settings that the flags ask for."""
+    return SolveSettings(
+        backend=BackendName(flags.get("backend", "highs")),
+        jobs=flags["jobs"] or available_cores(),
+        tol=flags.get("tol", 1e-6),
+        time_limit=math.inf if flags.get("time_limit") is None else flags["time_limit"],
+        iteration_limit=flags.get("iteration_limit"),
+        memory_bytes=flags["memory"] or available_memory_bytes() // 4,
+        read_timeout=flags["read_timeout"],
+        max_file_bytes=flags["max_file_size"],
+        fallback=not flags.get("no_fallback", False),
+    )

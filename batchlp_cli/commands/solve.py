@@ -1,0 +1,132 @@
+"""`batchlp solve`: from files and folders to verified answers."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from batchlp_cli.commands.options import (
+    Choices,
+    Shard,
+    discover_inputs,
+    input_options,
+    option,
+    output_options,
+    solve_settings,
+)
+from batchlp_cli.console import Talk
+from batchlp_cli.errors import NothingReadable, UsageError
+from batchlp_cli.files.discover import Discovery, shard_inputs
+from batchlp_cli.inspection import inspect_inputs
+from batchlp_cli.run import RunOptions, run
+from batchlp_cli.settings import BackendName, SolutionFormat, SolveSettings
+from batchlp_cli.solution import DECIDED, Status
+
+EPILOG = """\b
+Examples:
+  batchlp solve models/ extra.lp.gz             folders, files, globs; MPS and LP, plain or .gz .bz2 .zst
+  batchlp solve models/ -o run1 --solutions npz rows in run1/results.jsonl, vectors in .npz files
+  find . -name '*.mps' -print0 | batchlp solve --files-from - --null --format csv > rows.csv
+  cat model.lp | batchlp solve - --input-format lp
+  batchlp solve models/ -o run1 --shard 2/8     the second of eight equal parts, on any machine
+"""
+
+
+@click.command("solve", epilog=EPILOG, context_settings={"max_content_width": 110})
+@input_options
+@option("--output", "-o", metavar="DIR", type=click.Path(path_type=Path), help="Keep rows, solutions and report in this folder.")
+@option(
+    "--solutions",
+    type=click.Choice([f.value for f in SolutionFormat]),
+    default="sol",
+    show_default=True,
+    help="What to keep of the solutions: a .sol file an instance, an .npz file a batch, or nothing.",
+)
+@option("--tol", type=float, default=1e-6, show_default=True, help="Relative tolerance of the referee.")
+@option("--time-limit", type=float, help="Seconds an LP may take.  [default: none]")
+@option("--iteration-limit", type=click.IntRange(0), help="Iterations an LP may take.  [default: none]")
+@option(
+    "--backend", type=click.Choice([b.value for b in BackendName]), default="highs", show_default=True, help="Who solves."
+)
+@option("--no-fallback", is_flag=True, help="Do not solve again, carefully, what the referee refused.")
+@option(
+    "--fail-on",
+    type=Choices(tuple(sorted(s.value for s in DECIDED))),
+    default="",
+    help="Exit with 1 also when an instance has one of these statuses, such as infeasible,unbounded.",
+)
+@option("--resume", is_flag=True, help="Skip what DIR already holds for the same bytes and the same settings.")
+@option("--retry-failed", is_flag=True, help="As --resume, but solve again what has no verified verdict.")
+@option("--shard", type=Shard(), help="Work on the i-th of n equal parts of the inputs; SLURM array variables are obeyed.")
+@option("--dry-run", is_flag=True, help="Show what would be solved, as `batchlp inspect` does, and solve nothing.")
+@output_options
+@click.pass_context
+def command(context: click.Context, **flags: Any) -> int:
+    """Solve all linear programs of the files and folders PATHS, and prove every answer.
+
+    Models with one matrix are solved together. Integer models are relaxed. Every input gives exactly one row.
+    """
+    settings = solve_settings(flags)
+    options = run_options(flags, settings, started=context.obj)
+    discovery, stdin = discover_inputs(flags["paths"], flags["files_from"], flags["null"], flags["input_format"])
+    talk = Talk(flags["format"], quiet=flags["quiet"], verbose=flags["verbose"])
+    discovery = _own_part(discovery, options, talk)
+    if flags["dry_run"]:
+        with talk:
+            found = inspect_inputs(discovery, settings, stdin, talk.listen)
+            talk.show_inspection(found)
+        return found.exit_code
+    with talk:
+        report = run(discovery, replace(options, stdin=stdin), talk.listen)
+        talk.finish(report, options.output)
+    code = int(str(report["exit_code"]))
+    if code == NothingReadable.exit_code:
+        raise NothingReadable("none of the inputs could be read as a linear program; the rows say why")
+    return code
+
+
+def run_options(flags: dict[str, Any], settings: SolveSettings, started: float) -> RunOptions:
+    """Returns the options of the run that the flags ask for; raises UsageError where they contradict each other."""
+    resume = flags["resume"] or flags["retry_failed"]
+    if resume and flags["output"] is None:
+        raise UsageError("--resume and --retry-failed go on in a run folder; name it with -o DIR")
+    return RunOptions(
+        settings=settings,
+        output=flags["output"],
+        solutions=SolutionFormat(flags["solutions"]),
+        resume=resume,
+        retry_failed=flags["retry_failed"],
+        shard=flags["shard"] or slurm_shard(),
+        fail_on=frozenset(Status(word) for word in flags["fail_on"]),
+        started=started,
+    )
+
+
+def slurm_shard() -> tuple[int, int] | None:
+    """Returns the shard (i, n) of a SLURM array task, or None outside of one."""
+    names = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT")
+    task, count = (os.environ.get(name, "") for name in names)
+    if not (task.isdigit() and count.isdigit() and int(count) > 0):
+        return None
+    first = os.environ.get("SLURM_ARRAY_TASK_MIN", "0")
+    step = os.environ.get("SLURM_ARRAY_TASK_STEP", "1")
+    position = (int(task) - int(first)) // max(1, int(step))
+    if not 0 <= position < int(count):
+        raise UsageError(
+            f"SLURM_ARRAY_TASK_ID is {task} and SLURM_ARRAY_TASK_COUNT {count}, which name no part of the inputs; "
+            "set SLURM_ARRAY_TASK_MIN too, or give --shard i/n"
+        )
+    return position + 1, int(count)
+
+
+def _own_part(discovery: Discovery, options: RunOptions, talk: Talk) -> Discovery:
+    if options.shard is None:
+        return discovery
+    i, n = options.shard
+    part = shard_inputs(discovery, i, n)
+    talk.say(f"shard {i} of {n}: {len(part.inputs)} of {len(discovery.inputs)} inputs (--shard 1/1 takes all)")
+    return part

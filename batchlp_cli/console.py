@@ -1,0 +1,194 @@
+"""Talking to a person or a pipe: rows on stdout; progress, notes and the summary on stderr. It knows no solver."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from batchlp_cli.events import Begun, Event, InputRead, Note, RowReady
+from batchlp_cli.inspection import GroupView, Inspection
+from batchlp_cli.report.rows import RESULT_FIELDS, json_line
+
+_COLOURS = {"optimal": "green", "infeasible": "yellow", "unbounded": "yellow"}
+_WIDE = 10_000  # columns of a table that no terminal cuts
+
+
+class Talk:
+    """Shows the events of a run. `form` is auto, table, jsonl or csv; auto is a table when stdout is a terminal."""
+
+    def __init__(self, form: str, *, quiet: bool, verbose: int) -> None:
+        terminal = sys.stdout.isatty()
+        self.form = ("table" if terminal else "jsonl") if form == "auto" else form
+        self.level = 0 if quiet else 1 + verbose
+        self._out = Console(file=sys.stdout, width=None if terminal else _WIDE, highlight=False)
+        self._err = Console(file=sys.stderr, highlight=False, soft_wrap=True)
+        self._rows: list[Mapping[str, object]] = []
+        self._header = False
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+        self._read = self._done = self._total = 0
+        if sys.stderr.isatty() and not quiet:
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+            rate = TextColumn("{task.fields[rate]}")
+            self._progress = Progress(*columns, rate, TimeRemainingColumn(), console=self._err, transient=True)
+
+    def __enter__(self) -> Talk:
+        if self._progress is not None:
+            self._progress.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+        if error is not None and self.form == "table" and self._rows and not isinstance(error, BrokenPipeError):
+            self._show_table()
+
+    def say(self, text: str, level: int = 1) -> None:
+        """Says a sentence on stderr unless the user wants less talk than that."""
+        if level <= self.level:
+            self._err.print(escape(text))
+
+    def listen(self, event: Event) -> None:
+        """Shows one event of the pipeline."""
+        match event:
+            case Note(text, level):
+                self.say(text, level)
+            case Begun(inputs):
+                self._total = inputs
+                if self._progress is not None:
+                    self._task = self._progress.add_task("reading", total=inputs, rate="")
+            case InputRead():
+                self._read += 1
+                self._move()
+            case RowReady(row):
+                self._done += 1
+                self._move()
+                self._row(row)
+
+    def finish(self, report: Mapping[str, object], output: Path | None) -> None:
+        """Ends the data on stdout and says on stderr what the run came to."""
+        if self._progress is not None:
+            self._progress.stop()
+        if self.form == "table":
+            self._show_table()
+        sys.stdout.flush()
+        self.say(summary(report))
+        if output is not None:
+            self.say(f"rows, solutions and report are in {output}")
+
+    def show_inspection(self, found: Inspection) -> None:
+        """Shows groups and unreadable inputs in the form that was asked for."""
+        if self._progress is not None:
+            self._progress.stop()
+        records = [_group_record(view) for view in found.groups]
+        records += [{"unreadable": shown, "error": error} for shown, error in found.unreadable]
+        if self.form == "table":
+            self._out.print(_group_table(found.groups))
+            for shown, error in found.unreadable:
+                self._out.print(escape(f"unreadable: {shown}: {error}"))
+        elif self.form == "jsonl":
+            for record in records:
+                sys.stdout.write(json.dumps(record) + "\n")
+        else:
+            names = list(dict.fromkeys(key for record in records for key in record))
+            self._csv(names, records)
+        sys.stdout.flush()
+
+    def _move(self) -> None:
+        if self._progress is None or self._task is None:
+            return
+        task = self._progress.tasks[0]
+        speed = f"{self._done / task.elapsed:.1f} LP/s" if self._done and task.elapsed else ""
+        words = "solving" if self._done else f"reading {self._read}"
+        self._progress.update(self._task, completed=self._done, description=words, rate=speed)
+
+    def _row(self, row: Mapping[str, object]) -> None:
+        if self.form == "jsonl":
+            sys.stdout.write(json_line(row) + "\n")
+            sys.stdout.flush()
+        elif self.form == "csv":
+            self._csv(list(RESULT_FIELDS), [row], header=not self._header)
+            self._header = True
+            sys.stdout.flush()
+        else:
+            self._rows.append(row)
+
+    def _csv(self, names: list[str], rows: list[Mapping[str, object]] | list[dict[str, object]], header: bool = True) -> None:
+        text = io.StringIO()
+        writer = csv.DictWriter(text, names, lineterminator="\n")
+        if header:
+            writer.writeheader()
+        for row in rows:
+            writer.writerow({k: json.dumps(v) if isinstance(v, (list, dict)) else v for k, v in row.items()})
+        sys.stdout.write(text.getvalue())
+
+    def _show_table(self) -> None:
+        table = Table("input", "status", "verified")
+        for heading in ("objective", "gap", "iterations", "time"):
+            table.add_column(heading, justify="right")
+        table.add_column("remark", overflow="fold")
+        for row in sorted(self._rows, key=lambda r: str(r["input"])):
+            status = str(row["status"])
+            colour = _COLOURS.get(status, "red") if row["verified"] else "red"
+            shown = [_number(row["objective"], ".10g"), _number(row["gap_rel"], ".1e"), _number(row["iterations"], "d")]
+            time = _number(row["solve_time"], ".3f")
+            yes = "yes" if row["verified"] else "no"
+            table.add_row(escape(str(row["input"])), f"[{colour}]{status}[/]", yes, *shown, time, escape(remark(row)))
+        self._out.print(table)
+        self._rows = []
+
+
+def _number(value: object, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
+def remark(row: Mapping[str, object]) -> str:
+    """Returns what a person should know of a row beside its numbers, in one line."""
+    parts: list[str] = []
+    if row["duplicate_of"]:
+        parts.append(f"same file as {row['duplicate_of']}")
+    parts += [str(row[key]) for key in ("error", "reason") if row[key]]
+    for key in ("notes", "warnings"):
+        values = row[key]
+        parts += [str(v) for v in values] if isinstance(values, list) else []
+    return " ".join("; ".join(dict.fromkeys(parts)).split())
+
+
+def summary(report: Mapping[str, object]) -> str:
+    """Returns what a run came to, in one line."""
+    statuses, stages = report["statuses"], report["stage_times"]
+    assert isinstance(statuses, dict)
+    assert isinstance(stages, dict)
+    counts = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items())) or "nothing"
+    times = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in stages.items())
+    return f"{report['rows']} rows: {counts}; {report['verified']} verified; {report['wall_time']:.2f} s ({times})"
+
+
+def _group_record(view: GroupView) -> dict[str, object]:
+    plain = {name: getattr(view, name) for name in view.__dataclass_fields__}
+    return plain | {"changes": dict(view.changes)}
+
+
+def _group_table(groups: list[GroupView]) -> Table:
+    table = Table("group")
+    for heading in ("members", "rows", "columns", "nonzeros", "memory"):
+        table.add_column(heading, justify="right")
+    for heading in ("changes", "members such as", "would run", "apart because"):
+        table.add_column(heading, overflow="fold")
+    for g in groups:
+        changes = ", ".join(f"{count} {name}" for name, count in g.changes.items()) or "none"
+        more = f" and {g.members - len(g.examples)} more" if g.members > len(g.examples) else ""
+        sizes = [f"{g.members:,}", f"{g.rows:,}", f"{g.columns:,}", f"{g.nonzeros:,}", f"{g.memory_bytes / 1e6:.1f} MB"]
+        words = (changes, ", ".join(g.examples) + more, f"{g.backend}: {g.reason}", g.unlike)
+        table.add_row(g.group, *sizes, *(escape(w) for w in words))
+    return table

@@ -1,0 +1,34 @@
+"""Which backend a batch goes to, with the reason in words, and when a member gets its second try."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from batchlp_cli.batch import LPBatch
+from batchlp_cli.settings import BackendName, SolveSettings
+from batchlp_cli.solution import DECIDED, Solution, Status, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A backend for a batch and why it was chosen."""
+
+    backend: BackendName
+    reason: str
+
+
+def choose_backend(batch: LPBatch, settings: SolveSettings) -> Choice:
+    """Returns the backend that a batch goes to."""
+    start = "each member goes on from the last basis, or starts cold with presolve, whichever is measured faster"
+    reason = "one member: cold with presolve" if len(batch) == 1 else start
+    return Choice(settings.backend, f"HiGHS dual simplex; {reason}")
+
+
+def deserves_second_try(solution: Solution, verdict: Verdict, settings: SolveSettings) -> bool:
+    """Tells whether a member is solved once more, carefully: its claim was refused or its backend gave up.
+
+    A limit that the user set is an answer, and a member whose workers died had its two tries already.
+    """
+    if not settings.fallback or verdict.verified:
+        return False
+    return solution.status in DECIDED or solution.status is Status.NUMERICAL_ERROR

@@ -1,0 +1,37 @@
+"""What a run tells whoever listens: plain values, so that the pipeline needs no terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence for the user: something skipped, a choice made and why, a warning."""
+
+    text: str
+    level: int = 1  # 0: always shown unless quiet, 1: shown by default, 2: shown with -v
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The run has begun: how many inputs it has."""
+
+    inputs: int
+
+
+@dataclass(frozen=True, slots=True)
+class InputRead:
+    """One more input was read, or found unreadable."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowReady:
+    """A result row is complete and, where there is a run folder, on disk."""
+
+    row: Mapping[str, object]
+
+
+Event = Note | Begun | InputRead | RowReady
+Listen = Callable[[Event], None]

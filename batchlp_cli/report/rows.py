@@ -1,0 +1,160 @@
+"""The result row of an instance and the report of a run, as plain dicts that become JSON. No file is touched here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import platform
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+
+from batchlp_cli import __version__
+from batchlp_cli.problem import LinearProgram
+from batchlp_cli.settings import SolutionFormat, SolveSettings, available_cores, available_memory_bytes
+from batchlp_cli.solution import DECIDED, Attempt, Solution, Status, Verdict
+
+SCHEMA_VERSION = 1
+Row = dict[str, object]
+
+RESULT_FIELDS = (
+    "schema_version", "name", "input", "status", "verified", "objective", "dual_bound", "sense",
+    "primal_residual_abs", "primal_residual_rel", "dual_residual_abs", "dual_residual_rel", "gap_abs", "gap_rel",
+    "backend", "method", "iterations", "solve_time", "read_time", "group", "rows", "columns", "nonzeros",
+    "integer_columns", "model_name", "attempts", "reason", "notes", "warnings", "error", "duplicate_of", "solution",
+    "input_digest", "settings_digest",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a row comes from: its safe unique name, the path as the user knows it, and what reading told."""
+
+    name: str
+    shown: str
+    input_digest: str = ""
+    read_time: float = 0.0
+    warnings: tuple[str, ...] = ()
+
+
+def finite(value: float | None) -> float | None:
+    """Returns the number, or None where there is none to show (NaN, infinity)."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def empty_row(source: Source, settings_digest: str) -> Row:
+    """Returns a row in which everything is null that only reading and solving could tell."""
+    row: Row = dict.fromkeys(RESULT_FIELDS)
+    row |= {"schema_version": SCHEMA_VERSION, "name": source.name, "input": source.shown, "verified": False}
+    row |= {"read_time": round(source.read_time, 6), "attempts": [], "notes": [], "warnings": list(source.warnings)}
+    row |= {"input_digest": source.input_digest or None, "settings_digest": settings_digest}
+    return row
+
+
+def unreadable_row(source: Source, settings_digest: str, error: str) -> Row:
+    """Returns the row of an input that is no readable LP."""
+    return empty_row(source, settings_digest) | {"status": Status.UNREADABLE.value, "error": error}
+
+
+def attempt(solution: Solution, verdict: Verdict) -> Attempt:
+    """Returns the record of one try."""
+    reason = verdict.reason or solution.message
+    numbers = (solution.seconds, solution.iterations)
+    return Attempt(solution.backend, solution.method, solution.status, verdict.verified, *numbers, reason)
+
+
+def result_row(
+    source: Source, settings_digest: str, lp: LinearProgram, group: str, tries: Sequence[tuple[Solution, Verdict]]
+) -> Row:
+    """Returns the row of a solved instance; the last try given is the one that counts."""
+    solution, verdict = tries[-1]
+    residuals = verdict.residuals
+    integers = int(lp.integer.sum())
+    notes = list(verdict.notes)
+    if integers:
+        notes.insert(0, f"relaxed: {integers} integer columns were made continuous")
+    row = empty_row(source, settings_digest)
+    row |= {"status": solution.status.value, "verified": verdict.verified, "sense": "max" if lp.maximize else "min"}
+    objective = None if verdict.objective is None else lp.sign * verdict.objective
+    row |= {"objective": finite(objective), "dual_bound": finite(lp.sign * verdict.dual_bound)}
+    for kind in ("primal", "dual"):
+        row |= {f"{kind}_residual_{of}": finite(getattr(residuals, f"{kind}_{of}")) for of in ("abs", "rel")}
+    row |= {"gap_abs": finite(residuals.gap_abs), "gap_rel": finite(residuals.gap_rel)}
+    row |= {"backend": solution.backend, "method": solution.method, "iterations": sum(s.iterations for s, _ in tries)}
+    row |= {"solve_time": round(sum(s.seconds for s, _ in tries), 6), "group": group, "rows": lp.m, "columns": lp.n}
+    row |= {"nonzeros": lp.nnz, "integer_columns": integers, "model_name": lp.name, "notes": notes}
+    row |= {"attempts": [asdict(attempt(s, v)) for s, v in tries], "reason": verdict.reason or None}
+    row |= {"error": solution.message or None if solution.status not in DECIDED else None}
+    return row
+
+
+def duplicate_row(source: Source, original: Row) -> Row:
+    """Returns the row of an input that names the same file as an earlier one: its verdict under its own name."""
+    same = {"name": source.name, "input": source.shown, "duplicate_of": original["input"], "read_time": 0.0, "solve_time": 0.0}
+    return original | same
+
+
+def settings_digest(settings: SolveSettings, solutions: SolutionFormat, version_text: str = __version__) -> str:
+    """Returns a digest of all that can change an answer or what is kept of it: what --resume compares."""
+    names = ("backend", "tol", "time_limit", "iteration_limit", "fallback")
+    values = [str(getattr(settings, name)) for name in names]
+    return hashlib.sha256("\0".join([*values, solutions.value, version_text]).encode()).hexdigest()[:16]
+
+
+@dataclass(slots=True)
+class Totals:
+    """Counts of the rows of a run, from which the exit code follows."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    verified: int = 0
+    rows: int = 0
+    readable: int = 0
+
+    def add(self, row: Mapping[str, object]) -> None:
+        """Counts one row."""
+        self.rows += 1
+        self.statuses[str(row["status"])] += 1
+        self.verified += bool(row["verified"])
+        self.readable += row["status"] != Status.UNREADABLE.value
+
+    def exit_code(self, fail_on: Iterable[Status] = ()) -> int:
+        """Returns 0 when every row has a verified verdict and none has a status to fail on, 3 when nothing was readable."""
+        if self.rows == 0 or self.readable == 0:
+            return 3
+        return 1 if self.verified < self.rows or any(self.statuses[s.value] for s in fail_on) else 0
+
+
+def versions() -> dict[str, str]:
+    """Returns the versions that an answer can depend on."""
+    found = {"batchlp": __version__, "python": platform.python_version()}
+    for package in ("highspy", "numpy", "scipy"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def machine() -> dict[str, object]:
+    """Returns what the report tells of the machine."""
+    memory = available_memory_bytes()
+    system = f"{platform.system()} {platform.release()}"
+    return {"system": system, "processor": platform.machine(), "cores": available_cores(), "memory_bytes": memory}
+
+
+def peak_memory_bytes() -> int | None:
+    """Returns the largest resident memory of this process so far, or None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def json_line(row: Mapping[str, object]) -> str:
+    """Returns a row as one line of strict JSON, without the line's end."""
+    return json.dumps(row, ensure_ascii=True, allow_nan=False)

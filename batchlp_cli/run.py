@@ -1,0 +1,278 @@
+"""The pipeline on one screen: read, group, choose, solve, verify, try again where refused, record.
+
+It works in windows bounded by memory, times every stage, and tells a listener what happens. It knows no terminal.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from batchlp_cli.backends.base import Backend, load_backend
+from batchlp_cli.batch import LPBatch
+from batchlp_cli.dispatch import choose_backend, deserves_second_try
+from batchlp_cli.errors import Interrupted
+from batchlp_cli.events import Begun, InputRead, Listen, Note
+from batchlp_cli.files.discover import Discovery, Input
+from batchlp_cli.files.read import ModelReader, ReadOutcome, ReadRequest
+from batchlp_cli.files.results import RunFolder
+from batchlp_cli.grouping import Group, Grouper, duplicate_members
+from batchlp_cli.interrupts import Interruptions
+from batchlp_cli.kkt import verify
+from batchlp_cli.pump import ready_lists
+from batchlp_cli.recorder import Recorder
+from batchlp_cli.report.rows import SCHEMA_VERSION, Source, machine, peak_memory_bytes, settings_digest, versions
+from batchlp_cli.settings import BackendName, SolutionFormat, SolveSettings
+from batchlp_cli.solution import Solution, Status, Verdict
+
+Tries = list[tuple[Solution, Verdict]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What a run is asked for beside how to solve.
+
+    output: the run folder, or None to keep nothing on disk. solutions: what to keep of the vectors. resume: skip what the
+    folder already holds for the same bytes and settings. retry_failed: but solve again what has no verified verdict.
+    shard: (i, n), 1-based, for the names of the files. fail_on: statuses that make the exit code 1. stdin: the model
+    that `-` names. started: time.perf_counter() when the program began.
+    """
+
+    settings: SolveSettings
+    output: Path | None = None
+    solutions: SolutionFormat = SolutionFormat.SOL
+    resume: bool = False
+    retry_failed: bool = False
+    shard: tuple[int, int] | None = None
+    fail_on: frozenset[Status] = frozenset()
+    stdin: bytes | None = None
+    started: float = field(default_factory=time.perf_counter)
+
+
+class Stages:
+    """Wall time of the main thread by stage, in seconds."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Adds the time that the block takes to a stage."""
+        begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] += time.perf_counter() - begun
+
+
+def run(discovery: Discovery, options: RunOptions, listen: Listen) -> dict[str, object]:
+    """Solves all inputs of a discovery and returns the report, which is also in the run folder if there is one.
+
+    Raises OutputError when the run folder cannot be written, BackendMissing when the backend is not there, and
+    Interrupted on SIGINT or SIGTERM; in each case what was finished before is kept.
+    """
+    with ExitStack() as stack:
+        interruptions = stack.enter_context(Interruptions())
+        pipeline = Pipeline(discovery, options, listen, interruptions, stack)
+        try:
+            pipeline.solve_everything()
+        except Interrupted as signal_error:
+            pipeline.close("interrupted", signal_error.exit_code)
+            raise
+        return pipeline.close("finished", pipeline.recorder.totals.exit_code(options.fail_on))
+
+
+class Pipeline:
+    """One run: the reader, the grouper, the backends in use, the recorder and the clock."""
+
+    def __init__(
+        self, discovery: Discovery, options: RunOptions, listen: Listen, interruptions: Interruptions, stack: ExitStack
+    ) -> None:
+        self.options = options
+        self.settings = options.settings
+        self.inputs = discovery.inputs
+        self.listen = listen
+        self.held = interruptions.held
+        self.stages = Stages()
+        self.stages.seconds["start"] = time.perf_counter() - options.started
+        self.sources: dict[int, Source] = {i.index: Source(i.name, i.shown) for i in self.inputs}
+        self.digest = settings_digest(self.settings, options.solutions)
+        self.folder = self._open_folder(stack)
+        self.reader = stack.enter_context(ModelReader(self.settings))
+        self.backends: dict[BackendName, Backend] = {}
+        stack.callback(self._close_backends)
+        self.grouper = Grouper(self.settings.memory_bytes // 2)
+        self.recorder = Recorder(self.folder, options.solutions, self.digest, listen, self._twins())
+        self.groups: dict[str, dict[str, object]] = {}
+        for note in discovery.notes:
+            listen(Note(note))
+
+    def solve_everything(self) -> None:
+        """Runs the pipeline to its end."""
+        self.listen(Begun(len(self.inputs)))
+        for window in windows(self._outcomes(), self.grouper, self.settings.memory_bytes, self.stages):
+            for group in window:
+                self.solve_group(group)
+        with self.stages.timed("write"), self.held():
+            self.recorder.flush()
+
+    def solve_group(self, group: Group) -> None:
+        """Solves the members of one batch, each distinct one once, and records every member."""
+        first = duplicate_members(group.batch)
+        distinct = np.unique(first)
+        copies = {int(d): np.flatnonzero(first == d) for d in distinct}
+        work = group.batch.take(distinct)
+        choice = choose_backend(work, self.settings)
+        backend = self._backend(choice.backend)
+        again: dict[int, Tries] = {}
+        for member, tried in self._attempt(work, backend, self.settings):
+            if deserves_second_try(*tried, self.settings):
+                again[member] = [tried]
+            else:
+                self._record(group, copies[int(distinct[member])], [tried])
+        chosen = backend.choice()
+        retried = sorted(again)
+        careful = replace(self.settings, careful=True)
+        for k, tried in self._attempt(work.take(retried), backend, careful) if retried else ():
+            self._record(group, copies[int(distinct[retried[k]])], [*again[retried[k]], tried])
+        self._describe(group, len(distinct), f"{choice.reason}; {chosen}" if chosen else choice.reason, len(retried))
+
+    def _attempt(
+        self, batch: LPBatch, backend: Backend, settings: SolveSettings
+    ) -> Iterator[tuple[int, tuple[Solution, Verdict]]]:
+        """Yields each member with the backend's claim and the referee's word on it."""
+        claims = ready_lists(backend.solve(batch, settings))
+        while True:
+            with self.stages.timed("solve"):
+                ready = next(claims, None)
+            if ready is None:
+                return
+            with self.stages.timed("verify"):
+                verdicts = verify(batch.take([member for member, _ in ready]), [s for _, s in ready], settings.tol)
+            for (member, solution), verdict in zip(ready, verdicts, strict=True):
+                yield member, (solution, verdict)
+
+    def _record(self, group: Group, members: Iterable[int], tries: Tries) -> None:
+        with self.stages.timed("write"), self.held():
+            for member in members:
+                source = self.sources[group.keys[int(member)]]
+                self.recorder.finished(source, group.batch.member(int(member)), group.id, tries)
+
+    def _outcomes(self) -> Iterator[ReadOutcome]:
+        """Reads the inputs; yields what became an LP and records at once what did not."""
+        for problem in (i for i in self.inputs if i.duplicate_of is None and i.problem):
+            with self.held():
+                self.listen(InputRead())
+                self.recorder.unreadable(self.sources[problem.index], problem.problem)
+        for outcome in self.reader.read(self._request(i) for i in self.inputs if i.duplicate_of is None and not i.problem):
+            self.listen(InputRead())
+            source = self.sources[outcome.key]
+            read = replace(
+                source, input_digest=outcome.input_digest, read_time=outcome.seconds, warnings=tuple(outcome.warnings)
+            )
+            self.sources[outcome.key] = read
+            if outcome.lp is not None:
+                yield outcome
+                continue
+            with self.held():
+                row = self.folder.reusable(source.name, outcome.input_digest) if outcome.unchanged and self.folder else None
+                if row is not None:
+                    self.recorder.kept(row)
+                else:
+                    self.recorder.unreadable(read, outcome.error)
+
+    def _request(self, found: Input) -> ReadRequest:
+        known = self.folder.known_digest(found.name) if self.folder is not None else None
+        data = self.options.stdin if found.path is None else None
+        assert found.format is not None, "an input without a problem has a format"
+        return ReadRequest(found.index, found.path, data, found.format, found.compression, found.shown, known)
+
+    def _twins(self) -> dict[str, list[Source]]:
+        twins: defaultdict[str, list[Source]] = defaultdict(list)
+        for twin in (i for i in self.inputs if i.duplicate_of is not None):
+            assert twin.duplicate_of is not None
+            twins[self.sources[twin.duplicate_of].name].append(self.sources[twin.index])
+        return twins
+
+    def _open_folder(self, stack: ExitStack) -> RunFolder | None:
+        o = self.options
+        if o.output is None:
+            return None
+        folder = RunFolder.open(
+            o.output, resume=o.resume, retry_failed=o.retry_failed, shard=o.shard, settings_digest=self.digest
+        )
+        stack.callback(folder.close)
+        return folder
+
+    def _backend(self, name: BackendName) -> Backend:
+        if name not in self.backends:
+            self.backends[name] = load_backend(name, self.settings)
+        return self.backends[name]
+
+    def _close_backends(self) -> None:
+        for backend in self.backends.values():
+            backend.close()
+
+    def _describe(self, group: Group, distinct: int, reason: str, second_tries: int) -> None:
+        base, changes = group.batch.base, len(group.batch.changes)
+        entry = self.groups.setdefault(
+            group.id,
+            {"group": group.id, "rows": base.m, "columns": base.n, "nonzeros": base.nnz, "members": 0}
+            | {"distinct": 0, "changes": 0, "second_tries": 0, "backend": str(self.settings.backend)},
+        )
+        for key, count in {"members": len(group.batch), "distinct": distinct, "changes": changes, "second_tries": second_tries}.items():
+            entry[key] = int(str(entry[key])) + count
+        entry["choice"] = reason
+        sizes = f"{len(group.batch)} x ({base.m} rows, {base.n} columns, {base.nnz} nonzeros)"
+        self.listen(Note(f"group {group.id}: {sizes}: {reason}", level=2))
+
+    def close(self, state: str, exit_code: int) -> dict[str, object]:
+        """Keeps what is finished and returns the report."""
+        self.recorder.flush()
+        totals = self.recorder.totals
+        settings = {k: v for k, v in asdict(self.settings).items() if k != "careful"}
+        settings["time_limit"] = None if math.isinf(self.settings.time_limit) else self.settings.time_limit
+        report: dict[str, object] = {
+            "schema_version": SCHEMA_VERSION,
+            "state": state,
+            "exit_code": exit_code,
+            "inputs": len(self.inputs),
+            "rows": totals.rows,
+            "verified": totals.verified,
+            "statuses": dict(totals.statuses),
+            "wall_time": round(time.perf_counter() - self.options.started, 6),
+            "stage_times": {stage: round(seconds, 6) for stage, seconds in self.stages.seconds.items()},
+            "peak_memory_bytes": peak_memory_bytes(),
+            "settings": settings | {"solutions": str(self.options.solutions)},
+            "settings_digest": self.digest,
+            "shard": list(self.options.shard) if self.options.shard else None,
+            "versions": versions(),
+            "machine": machine(),
+            "groups": list(self.groups.values()),
+        }
+        if self.folder is not None:
+            self.folder.write_report(report)
+        return report
+
+
+def windows(outcomes: Iterator[ReadOutcome], grouper: Grouper, limit_bytes: int, stages: Stages) -> Iterator[Sequence[Group]]:
+    """Yields groups of the inputs read, window by window: a window ends when what it holds exceeds the limit."""
+    while True:
+        with stages.timed("read"):
+            outcome = next(outcomes, None)
+        if outcome is None:
+            break
+        with stages.timed("group"):
+            assert outcome.lp is not None
+            grouper.add(outcome.key, outcome.lp, outcome.matrix_digest)
+            full = grouper.memory_bytes > limit_bytes
+        if full:
+            yield grouper.take_batches()
+    yield grouper.take_batches()
