@@ -39,6 +39,7 @@ class Recorder:
         self._twins = twins
         self._archive: BatchArchive | None = None
         self._archive_name = ""
+        self._archive_group = ""
 
     def unreadable(self, source: Source, error: str) -> None:
         """Records an input that is no readable LP."""
@@ -70,8 +71,10 @@ class Recorder:
             path = f"solutions/{name}.sol"
             self._folder.write_atomic(path, solution_text(lp, solution, verdict.objective).encode("utf-8", "surrogateescape"))
             return path
+        if self._archive_group != group:
+            self.flush()
         if self._archive is None:
-            self._archive = BatchArchive(lp)
+            self._archive, self._archive_group = BatchArchive(lp), group
             self._archive_name = self._folder.free_name(f"solutions/{group}", ".npz")
         path = self._archive_name
         self._archive.add(name, lp, solution)
