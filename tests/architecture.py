@@ -1,0 +1,169 @@
+"""The import rules of docs/architecture.md as a checker that works on source text."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+PACKAGE = "batchlp_cli"
+Order = tuple[tuple[str, ...], ...]
+
+ORDER: Mapping[str, Order] = {
+    # For each package, its parts in places. A part imports only from places after its own; "__init__" is the package itself.
+    "": (
+        ("__main__",),
+        ("commands",),
+        ("console",),
+        ("run", "inspection"),
+        ("recorder",),
+        ("report", "dispatch", "files", "families", "grouping"),
+        ("backends", "kkt"),
+        ("batch", "solution", "settings", "processes", "interrupts", "events", "pump"),
+        ("problem", "worker"),
+        ("errors", "__init__"),
+    ),
+    "commands": (("__init__",), ("solve", "inspect"), ("options",)),
+    "report": (("__init__",), ("rows",)),
+    "files": (
+        ("__init__",),
+        ("discover", "read", "results", "write", "mps_writer"),
+        ("tree", "decompress", "refuse"),
+        ("inputs", "names", "ledger", "patterns"),
+    ),
+    "backends": (("__init__",), ("highs",), ("base",)),
+    "backends.highs": (("__init__",), ("pool",), ("trial", "worker"), ("session",), ("rays", "screen"), ("engine",)),
+}
+
+HOMES: Mapping[str, tuple[str, ...]] = {
+    # Where each third-party package may be imported: a module or a whole subpackage; "" is everywhere.
+    "numpy": ("",),
+    "scipy": ("",),
+    "click": ("commands", "__main__"),
+    "rich": ("console",),
+    "highspy": ("backends.highs", "files.read"),
+    "zstandard": ("files.decompress",),
+    "platformdirs": ("files",),
+    "torch": ("backends.pdhg",),
+    "triton": ("backends.pdhg.kernels",),
+    "numba": ("backends.pdhg.kernels",),
+    "matplotlib": ("report.figures",),
+}
+
+MOST_LINES = 350
+MOST_FUNCTION_LINES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule that a line breaks, in words."""
+
+    module: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{PACKAGE}.{self.module}:{self.line}: {self.text}"
+
+
+def violations(module: str, source: str, known: Collection[str]) -> list[Violation]:
+    """Returns what breaks the rules in a module's source.
+
+    module and known are names below the package, such as "backends.highs.pool" ("" is the package itself); known
+    tells modules from the names that they define.
+    """
+    missing = _unplaced(module)
+    if missing:
+        return [Violation(module, 1, missing)]
+    tree = ast.parse(source)
+    found = []
+    for line, name in _imports(tree, known):
+        text = _verdict(module, name)
+        if text:
+            found.append(Violation(module, line, text))
+    return found + [Violation(module, line, text) for line, text in _oversized(tree, source)]
+
+
+def third_party(source: str) -> set[str]:
+    """Returns the third-party packages that a source imports."""
+    tops = {name.partition(".")[0] for _, name in _imports(ast.parse(source), ())}
+    return tops - sys.stdlib_module_names - {PACKAGE, ""}
+
+
+def _unplaced(module: str) -> str:
+    """Returns which part of a module's name has no place, or nothing where each has one."""
+    parts = module.split(".") if module else ["__init__"]
+    for depth, part in enumerate(parts):
+        package = ".".join(parts[:depth])
+        if not any(part in place for place in ORDER.get(package, ())):
+            return (
+                f"{part} has no place in the order of {f'{PACKAGE}.{package}'.rstrip('.')}; give it one in tests/architecture.py"
+            )
+    return ""
+
+
+def _imports(tree: ast.Module, known: Collection[str]) -> Iterator[tuple[int, str]]:
+    """Yields (line, absolute dotted name) of every import, also inside functions, and of import_module("literal")."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from ((node.lineno, alias.name) for alias in names)
+            case ast.ImportFrom(level=level) if level:
+                yield node.lineno, "." * level
+            case ast.ImportFrom(module=str(base), names=names):
+                below = base.removeprefix(PACKAGE).removeprefix(".")
+                for alias in names:
+                    submodule = f"{below}.{alias.name}".strip(".")
+                    yield node.lineno, f"{base}.{alias.name}" if base.startswith(PACKAGE) and submodule in known else base
+            case ast.Call(func=function, args=[ast.Constant(value=str(name)), *_]) if _is_import_call(function):
+                if not name.startswith(PACKAGE):  # a backend or a command that is loaded by name is what the rule is for
+                    yield node.lineno, name
+
+
+def _is_import_call(function: ast.expr) -> bool:
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name in ("import_module", "__import__")
+
+
+def _verdict(module: str, name: str) -> str:
+    """Returns why a module may not import a name, or nothing where it may."""
+    if name.startswith("."):
+        return "imports relatively; write the absolute name"
+    top = name.partition(".")[0]
+    if top == PACKAGE:
+        below = name.removeprefix(PACKAGE).removeprefix(".")
+        return "" if below == module else _order_verdict(module, below)
+    if top in sys.stdlib_module_names:
+        return ""
+    if top not in HOMES:
+        return f"imports {top}, which has no home; give it one in tests/architecture.py"
+    if not any(home in ("", module) or module.startswith(f"{home}.") for home in HOMES[top]):
+        return f"imports {top}, which belongs only in {', '.join(HOMES[top])}"
+    return ""
+
+
+def _order_verdict(module: str, target: str) -> str:
+    ours, theirs = module.split("."), target.split(".") if target else []
+    package: list[str] = []
+    while ours and theirs and ours[0] == theirs[0]:
+        package.append(ours.pop(0))
+        theirs.pop(0)
+    order = ORDER[".".join(package)]
+    mine, other = (parts[0] if parts and parts[0] else "__init__" for parts in (ours, theirs))
+    here, there = (next(k for k, place in enumerate(order) if part in place) for part in (mine, other))
+    if here < there:
+        return ""
+    how = "shares its place" if here == there else "is above it"
+    return f"imports {PACKAGE}.{target}, but {other} {how} in the order of {'.'.join([PACKAGE, *package])}"
+
+
+def _oversized(tree: ast.Module, source: str) -> Iterator[tuple[int, str]]:
+    lines = source.count("\n")
+    if lines >= MOST_LINES:
+        yield 1, f"has {lines} lines, expected fewer than {MOST_LINES}; split it by idea"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            size = (node.end_lineno or node.lineno) - node.lineno + 1
+            if size > MOST_FUNCTION_LINES:
+                yield node.lineno, f"{node.name} has {size} lines, expected at most {MOST_FUNCTION_LINES}"

@@ -1,0 +1,87 @@
+"""Every command, option, exit code, status and result key is documented."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from batchlp_cli import errors
+from batchlp_cli.commands import cli
+from batchlp_cli.report.rows import RESULT_FIELDS
+from batchlp_cli.solution import Status
+
+ROOT = Path(__file__).parents[1]
+
+
+def text_of(name: str) -> str:
+    """Returns the text of a document of the project."""
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Yields every command with its name."""
+    context = click.Context(cli)
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None, f"{name} is listed but is no command"
+        yield name, command
+
+
+def options() -> Iterator[tuple[str, str]]:
+    """Yields (command, option) for every spelling of every option."""
+    for name, command in commands():
+        for parameter in command.params:
+            if isinstance(parameter, click.Option) and not parameter.hidden:
+                yield from ((name, spelling) for spelling in (*parameter.opts, *parameter.secondary_opts))
+
+
+def documented(word: str, text: str) -> bool:
+    """Tells whether a text names a word inside backquotes, as a whole word."""
+    return any(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", code) for code in re.findall(r"`([^`\n]+)`", text))
+
+
+@pytest.mark.parametrize("name", [name for name, _ in commands()])
+def test_command_is_documented(name: str) -> None:
+    """docs/cli.md and README.md name each command."""
+    assert documented(f"batchlp {name}", text_of("docs/cli.md"))
+    assert documented(f"batchlp {name}", text_of("README.md"))
+
+
+@pytest.mark.parametrize(("command", "option"), sorted(options()))
+def test_option_is_documented(command: str, option: str) -> None:
+    """docs/cli.md names each spelling of each option."""
+    assert documented(option, text_of("docs/cli.md")), f"docs/cli.md does not name {option} of batchlp {command}"
+
+
+def test_no_option_is_invented() -> None:
+    """Every long option that README.md and docs/cli.md name in backquotes with batchlp, or in a table, exists."""
+    known = {option for _, option in options()} | {"--help", "--version"}
+    for document in ("README.md", "docs/cli.md"):
+        codes = re.findall(r"^\| `(--[^`]+)`|`(batchlp [^`]+)`", text_of(document), re.MULTILINE)
+        named = {option for pair in codes for code in pair for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", code)}
+        assert named <= known, f"{document} names options that do not exist: {sorted(named - known)}"
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/cli.md"])
+def test_exit_codes_are_documented(document: str) -> None:
+    """The table of exit codes has the code of every exception, of success, of an unproved answer and of both signals."""
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.BatchLPError)]
+    raised = {kind.exit_code for kind in kinds}
+    rows = re.findall(r"^\| ([\d, ]+) \|", text_of(document), re.MULTILINE)
+    assert raised | {0, 1, 130, 143} <= {int(code) for row in rows for code in row.split(",")}
+
+
+@pytest.mark.parametrize("word", [*RESULT_FIELDS, *(status.value for status in Status)])
+def test_row_is_documented(word: str) -> None:
+    """docs/results.md names every key of a row and every status."""
+    assert re.search(rf"\b{word}\b", text_of("docs/results.md"))
+
+
+def test_missing_word_is_missed() -> None:
+    """The instrument of these tests tells an option from a longer one and from plain text."""
+    assert documented("--null", "use `--null` here")
+    assert not documented("--null", "use `--null-bytes` or --null here")
