@@ -1,0 +1,148 @@
+"""Reads models in worker processes, so that neither a crash nor a hang of native code nor a bomb ends the run.
+
+LPs with equal matrices share one matrix object, and those with equal names one tuple: a worker sends each only once.
+`worker.py` is what a worker does with one model; `decompress` and `refuse` are its leaves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from types import TracebackType
+from typing import Generic, TypeVar, cast
+
+import scipy.sparse as sp
+
+from batchlp_cli.errors import ModelError
+from batchlp_cli.files.read.messages import Answer, Names, Numbers, ReadOutcome, ReadRequest, Work
+from batchlp_cli.files.read.spool import remove_leftovers, remove_spool, spool_folders
+from batchlp_cli.problem import LinearProgram
+from batchlp_cli.processes import Ending, Outcome, Task, WorkerPool
+from batchlp_cli.settings import SolveSettings
+
+__all__ = ["ModelReader", "ReadOutcome", "ReadRequest"]
+
+WORKER = "batchlp_cli.files.read.worker:make_handler"
+TRIES = 2  # a worker may be killed through no fault of its file
+LEAST_MEMORY_BYTES = 4 << 30
+LEAST_KEPT_BYTES = 64 << 20
+MATRIX_BYTES = 16  # of a coefficient: value, column, and its share of the rest
+
+Part = TypeVar("Part", sp.csr_array, Names)
+
+
+class Kept(Generic[Part]):
+    """Parts by digest, the most recently used ones within a limit of bytes (and the newest in any case)."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit, self._total = limit_bytes, 0
+        self._parts: OrderedDict[str, tuple[Part, int]] = OrderedDict()
+
+    def take(self, digest: str, part: Part | None, memory_bytes: int) -> Part | None:
+        """Returns the part that is kept under the digest; keeps the one given if there is none."""
+        if digest in self._parts:
+            self._parts.move_to_end(digest)
+            return self._parts[digest][0]
+        if part is not None:
+            self._parts[digest] = part, memory_bytes
+            self._total += memory_bytes
+            while self._total > self._limit and len(self._parts) > 1:
+                self._total -= self._parts.popitem(last=False)[1][1]
+        return part
+
+
+class ModelReader:
+    """Reads models with `settings.jobs` worker processes; a context manager that ends them."""
+
+    def __init__(self, settings: SolveSettings, worker: str = WORKER) -> None:
+        self._settings = settings
+        self._memory_limit = max(LEAST_MEMORY_BYTES, settings.memory_bytes)
+        self._pool = WorkerPool(worker, settings.jobs, memory_limit_bytes=self._memory_limit)
+        self._spool = spool_folders()
+        kept_bytes = max(LEAST_KEPT_BYTES, settings.memory_bytes // 16)
+        self._matrices: Kept[sp.csr_array] = Kept(kept_bytes)
+        self._names: Kept[Names] = Kept(kept_bytes)
+
+    def __enter__(self) -> ModelReader:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the workers at once and removes what they left; may be called twice and from any thread."""
+        self._pool.close()
+        remove_spool(self._spool)
+
+    def read(self, requests: Iterable[ReadRequest]) -> Iterator[ReadOutcome]:
+        """Yields one outcome for each request, as they come; requests are taken as workers have room."""
+        waiting = iter(requests)
+        again: deque[Work] = deque()
+        works: dict[int, Work] = {}
+        crashes: Counter[int] = Counter()
+
+        def next_task(slot: int, fresh: bool) -> Task | None:
+            if again:
+                work = again.popleft()
+            else:
+                request = next(waiting, None)
+                if request is None:
+                    return None
+                work = Work(request, self._settings.max_file_bytes, self._spool)
+            works[work.request.key] = work
+            return Task(work.request.key, work, deadline=self._settings.read_timeout)
+
+        for outcome in self._pool.run(next_task):
+            work = works.pop(cast(int, outcome.key))
+            crashes[work.request.key] += outcome.ending is Ending.CRASHED
+            if outcome.ending is Ending.CRASHED and crashes[work.request.key] < TRIES:
+                again.append(work)
+                continue
+            read = self._outcome(work.request, outcome)
+            if read is None:
+                again.append(replace(work, resend=True))
+            else:
+                yield read
+
+    def _outcome(self, request: ReadRequest, outcome: Outcome) -> ReadOutcome | None:
+        """Returns what a worker's outcome means; None where its parts must be sent once more."""
+        if outcome.ending is not Ending.DONE:
+            remove_leftovers(self._spool, request.key)
+            return ReadOutcome(request.key, error=f"{request.name}: {self._in_words(outcome)}", seconds=outcome.seconds)
+        answer = cast(Answer, outcome.value)
+        read = ReadOutcome(
+            request.key,
+            input_digest=answer.input_digest,
+            warnings=answer.warnings,
+            error=answer.error,
+            unchanged=answer.unchanged,
+            seconds=outcome.seconds,
+        )
+        return read if answer.numbers is None else self._assemble(request, read, answer, answer.numbers)
+
+    def _assemble(self, request: ReadRequest, read: ReadOutcome, answer: Answer, numbers: Numbers) -> ReadOutcome | None:
+        size = MATRIX_BYTES * answer.matrix.nnz if answer.matrix is not None else 0
+        matrix = self._matrices.take(answer.matrix_digest, answer.matrix, size)
+        names = self._names.take(answer.names_digest, answer.names, answer.names.memory_bytes if answer.names else 0)
+        if matrix is None or names is None:
+            return None
+        try:
+            lp = LinearProgram(
+                name=request.name,
+                A=matrix,
+                **{field: getattr(numbers, field) for field in numbers.__slots__},
+                **names._asdict(),
+            )
+        except ModelError as error:
+            return replace(read, error=str(error))
+        return replace(read, lp=lp, matrix_digest=answer.matrix_digest)
+
+    def _in_words(self, outcome: Outcome) -> str:
+        if outcome.ending is Ending.TIMED_OUT:
+            return f"reading {outcome.message}; give it more with --read-timeout"
+        if outcome.ending is Ending.CRASHED:
+            return f"the reader crashed ({outcome.message.removeprefix('killed by ')}) on each of {TRIES} tries"
+        if outcome.message.startswith("MemoryError"):
+            return f"reading needs more memory than the {self._memory_limit} bytes it may take; raise --memory"
+        return f"reading raised {outcome.message}"
