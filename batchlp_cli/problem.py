@@ -9,6 +9,7 @@ row i and y_i < 0 its upper side, and likewise for r_j and the bounds of column 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -107,11 +108,9 @@ class LinearProgram:
         return self.col_names[j] if self.col_names else f"C{j + 1}"
 
 
-def canonical_matrix(A: sp.sparray | sp.spmatrix | np.ndarray) -> sp.csr_array:
-    """Returns A as float64 CSR with sorted indices, no duplicates and no stored zeros."""
-    matrix = sp.csr_array(A, dtype=np.float64)
-    if matrix is A:
-        matrix = matrix.copy()
+def canonical_matrix(A: Any) -> sp.csr_array:
+    """Returns A (any scipy sparse or dense matrix) as float64 CSR with sorted indices, no duplicates and no stored zeros."""
+    matrix: sp.csr_array = sp.csr_array(A).astype(np.float64)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     matrix.sort_indices()

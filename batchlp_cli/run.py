@@ -174,9 +174,7 @@ class Pipeline:
         for outcome in self.reader.read(self._request(i) for i in self.inputs if i.duplicate_of is None and not i.problem):
             self.listen(InputRead())
             source = self.sources[outcome.key]
-            read = replace(
-                source, input_digest=outcome.input_digest, read_time=outcome.seconds, warnings=tuple(outcome.warnings)
-            )
+            read = replace(source, input_digest=outcome.input_digest, read_time=outcome.seconds, warnings=tuple(outcome.warnings))
             self.sources[outcome.key] = read
             if outcome.lp is not None:
                 yield outcome
@@ -190,9 +188,7 @@ class Pipeline:
 
     def _request(self, found: Input) -> ReadRequest:
         known = self.folder.known_digest(found.name) if self.folder is not None else None
-        data = self.options.stdin if found.path is None else None
-        assert found.format is not None, "an input without a problem has a format"
-        return ReadRequest(found.index, found.path, data, found.format, found.compression, found.shown, known)
+        return ReadRequest.of(found, self.options.stdin, known)
 
     def _twins(self) -> dict[str, list[Source]]:
         twins: defaultdict[str, list[Source]] = defaultdict(list)
@@ -227,7 +223,12 @@ class Pipeline:
             {"group": group.id, "rows": base.m, "columns": base.n, "nonzeros": base.nnz, "members": 0}
             | {"distinct": 0, "changes": 0, "second_tries": 0, "backend": str(self.settings.backend)},
         )
-        for key, count in {"members": len(group.batch), "distinct": distinct, "changes": changes, "second_tries": second_tries}.items():
+        for key, count in {
+            "members": len(group.batch),
+            "distinct": distinct,
+            "changes": changes,
+            "second_tries": second_tries,
+        }.items():
             entry[key] = int(str(entry[key])) + count
         entry["choice"] = reason
         sizes = f"{len(group.batch)} x ({base.m} rows, {base.n} columns, {base.nnz} nonzeros)"

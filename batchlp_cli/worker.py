@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
@@ -112,7 +112,15 @@ def _answer(handler: Handler, message: bytes) -> bytes:
 
 
 def _die_with_parent() -> None:
-    """Asks Linux for SIGKILL when the fork server ends, which ends with the program: native code sees no closed pipe."""
+    """Asks Linux for SIGKILL when the fork server ends, which ends with the program: native code sees no closed pipe.
+
+    The fork server gives every worker a copy of the pipe whose end tells it that the program is gone; it has to be closed.
+    """
+    server = getattr(forkserver, "_forkserver", None)
+    alive = getattr(server, "_forkserver_alive_fd", None)
+    if server is not None and alive is not None:
+        os.close(alive)
+        server._forkserver_alive_fd = None
     if sys.platform == "linux":
         parent = os.getppid()
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -99,7 +99,10 @@ def generated_family(members: int, folder: Path) -> list[Path]:
 def measure(name: str, files: list[Path], repeats: int, solutions: str) -> dict[str, object]:
     """Returns the medians of both sides, measured in turn."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    loops, ours, report, differing = [], [], {}, 0
+    loops: list[float] = []
+    ours: list[float] = []
+    report: dict[str, object] = {}
+    differing = 0
     with tempfile.TemporaryDirectory() as work:
         for _ in range(repeats):
             seconds, theirs = loop_of_processes(files, cores)
@@ -125,7 +128,9 @@ def show(result: dict[str, object]) -> None:
     """Prints one line of the table in docs/benchmarks.md."""
     stages = result["stage_times"]
     assert isinstance(stages, dict)
-    times = ", ".join(f"{stage} {stages[stage]:.2f}" for stage in ("start", "read", "group", "solve", "verify", "write") if stage in stages)
+    times = ", ".join(
+        f"{stage} {stages[stage]:.2f}" for stage in ("start", "read", "group", "solve", "verify", "write") if stage in stages
+    )
     peak = int(str(result["peak_memory_bytes"])) / 1e6
     print(
         f"| {result['family']} | {result['files']} | {result['loop_seconds']:.2f} | {result['batchlp_seconds']:.2f} "

@@ -20,6 +20,8 @@ ORDER: Mapping[str, Order] = {
         ("recorder",),
         ("report", "dispatch", "files", "families", "grouping"),
         ("backends", "kkt"),
+        ("certificates",),
+        ("safe_bound",),
         ("batch", "solution", "settings", "processes", "interrupts", "events", "pump"),
         ("problem", "worker"),
         ("errors", "__init__"),
@@ -28,13 +30,21 @@ ORDER: Mapping[str, Order] = {
     "report": (("__init__",), ("rows",)),
     "files": (
         ("__init__",),
-        ("discover", "read", "results", "write", "mps_writer"),
-        ("tree", "decompress", "refuse"),
-        ("inputs", "names", "ledger", "patterns"),
+        ("read",),
+        ("discover", "results", "write", "mps_writer", "mps_family"),
+        ("mps", "tree", "ledger"),
+        ("mps_assemble",),
+        ("mps_bounds", "mps_fast", "mps_sections"),
+        ("mps_markers", "mps_numbers"),
+        ("mps_compare", "mps_headers", "mps_keys", "mps_trace"),
+        ("inputs", "names", "patterns", "decompress", "refuse", "mps_fields", "mps_model"),
     ),
     "backends": (("__init__",), ("highs",), ("base",)),
     "backends.highs": (("__init__",), ("pool",), ("trial", "worker"), ("session",), ("rays", "screen"), ("engine",)),
 }
+
+APART: Mapping[str, tuple[str, ...]] = {"backends": ("certificates",)}
+"""What the order would allow and is forbidden all the same: a contestant may not judge itself."""
 
 HOMES: Mapping[str, tuple[str, ...]] = {
     # Where each third-party package may be imported: a module or a whole subpackage; "" is everywhere.
@@ -152,6 +162,8 @@ def _order_verdict(module: str, target: str) -> str:
     order = ORDER[".".join(package)]
     mine, other = (parts[0] if parts and parts[0] else "__init__" for parts in (ours, theirs))
     here, there = (next(k for k, place in enumerate(order) if part in place) for part in (mine, other))
+    if other in APART.get(mine, ()):
+        return f"imports {PACKAGE}.{target}, which {mine} may never import"
     if here < there:
         return ""
     how = "shares its place" if here == there else "is above it"

@@ -55,6 +55,7 @@ def test_dependencies_are_those_imported() -> None:
         ("kkt", "from batchlp_cli.backends.base import Backend", "imports batchlp_cli.backends.base, but backends shares"),
         ("backends.highs.pool", "from batchlp_cli.kkt import verify", "imports batchlp_cli.kkt, but kkt shares its place"),
         ("backends.highs.pool", "from batchlp_cli import kkt", "imports batchlp_cli.kkt, but kkt shares its place"),
+        ("backends.highs.rays", "from batchlp_cli.certificates import check_farkas", "which backends may never import"),
         ("kkt", "def f():\n    from batchlp_cli import run", "imports batchlp_cli.run, but run is above it"),
         ("backends.highs.rays", "from batchlp_cli.backends.highs.pool import HighsBackend", "pool is above it"),
         ("backends.highs.rays", "from batchlp_cli.backends.highs import session", "session is above it"),

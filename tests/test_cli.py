@@ -130,7 +130,14 @@ def test_a_glob_that_the_shell_left_alone_is_expanded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["x.mps", "--tol", "2"], ["x.mps", "--memory", "lots"], ["x.mps", "--shard", "0/4"], ["x.mps", "--resume"], ["--nonsense"]],
+    [
+        [],
+        ["x.mps", "--tol", "2"],
+        ["x.mps", "--memory", "lots"],
+        ["x.mps", "--shard", "0/4"],
+        ["x.mps", "--resume"],
+        ["--nonsense"],
+    ],
 )
 def test_usage_errors_exit_with_2(arguments: list[str]) -> None:
     """What cannot be meant is refused before anything is read, with exit code 2 and a sentence on stderr."""
@@ -244,7 +251,7 @@ def test_a_solution_file_holds_the_row_value(tmp_path: Path) -> None:
     out = tmp_path / "out"
     batchlp("solve", tmp_path / "signs.mps", "-o", out)
     (row,) = rows_in(out)
-    solver = highspy.Highs()
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
     solver.readModel(str(tmp_path / "signs.mps"))
     assert solver.readSolution(str(out / str(row["solution"])), 0) == highspy.HighsStatus.kOk
@@ -280,9 +287,7 @@ def test_shards_cover_the_inputs_once(tmp_path: Path) -> None:
         assert batchlp("solve", models, "-o", out, "--shard", f"{i}/3").returncode == 0
     assert sorted((str(r["name"]), r["objective"]) for r in rows_in(out)) == whole
     slurm = [
-        r
-        for i in range(3)
-        for r in rows_of(batchlp("solve", models, SLURM_ARRAY_TASK_ID=str(i), SLURM_ARRAY_TASK_COUNT="3"))
+        r for i in range(3) for r in rows_of(batchlp("solve", models, SLURM_ARRAY_TASK_ID=str(i), SLURM_ARRAY_TASK_COUNT="3"))
     ]
     assert sorted((str(r["name"]), r["objective"]) for r in slurm) == whole
 

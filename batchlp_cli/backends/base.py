@@ -17,7 +17,9 @@ class Backend(Protocol):
 
     name: str
 
-    def solve(self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None = None) -> Iterator[tuple[int, Solution]]:
+    def solve(
+        self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None = None
+    ) -> Iterator[tuple[int, Solution]]:
         """Yields (member, claim) once for every member, in any order, as members finish.
 
         Claims are host float64 in original units, stored for minimisation. Deadlines and limits are the backend's duty;
@@ -43,5 +45,7 @@ def load_backend(name: BackendName, settings: SolveSettings) -> Backend:
     try:
         backend: Backend = getattr(import_module(module), attribute)(settings.jobs)
     except ModuleNotFoundError as error:
-        raise BackendMissing(f"the backend {name} needs {needs}, which is not installed: {error}; try: pip install {needs}") from error
+        raise BackendMissing(
+            f"the backend {name} needs {needs}, which is not installed: {error}; try: pip install {needs}"
+        ) from error
     return backend

@@ -18,7 +18,7 @@ from batchlp_cli.settings import BackendName, SolveSettings, available_cores, av
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
-class Size(click.ParamType):
+class Size(click.ParamType):  # type: ignore[type-arg]
     """A number of bytes such as 500M, 4G, 1.5GiB or 1048576; the units are powers of 1024."""
 
     name = "size"
@@ -33,7 +33,7 @@ class Size(click.ParamType):
         return int(float(found[1]) * _UNITS[found[2].lower()])
 
 
-class Choices(click.ParamType):
+class Choices(click.ParamType):  # type: ignore[type-arg]
     """A comma-separated list of words from a fixed set."""
 
     name = "list"
@@ -50,7 +50,7 @@ class Choices(click.ParamType):
         return given
 
 
-class Shard(click.ParamType):
+class Shard(click.ParamType):  # type: ignore[type-arg]
     """One shard of several, as i/n with i from 1 to n."""
 
     name = "i/n"
@@ -66,7 +66,7 @@ class Shard(click.ParamType):
 def option(*names: str, **settings: Any) -> Callable[[Any], Any]:
     """A click option that can also be given as the variable BATCHLP_NAME, which its help shows."""
     long = next(n for n in names if n.startswith("--")).split("/")[0]
-    variable = "BATCHLP_" + long[2:].removeprefix("no-").upper().replace("-", "_")
+    variable = "BATCHLP_" + long[2:].upper().replace("-", "_")
     return click.option(*names, envvar=settings.pop("envvar", variable), show_envvar=True, **settings)
 
 

@@ -49,9 +49,7 @@ Examples:
 @option("--tol", type=float, default=1e-6, show_default=True, help="Relative tolerance of the referee.")
 @option("--time-limit", type=float, help="Seconds an LP may take.  [default: none]")
 @option("--iteration-limit", type=click.IntRange(0), help="Iterations an LP may take.  [default: none]")
-@option(
-    "--backend", type=click.Choice([b.value for b in BackendName]), default="highs", show_default=True, help="Who solves."
-)
+@option("--backend", type=click.Choice([b.value for b in BackendName]), default="highs", show_default=True, help="Who solves.")
 @option("--no-fallback", is_flag=True, help="Do not solve again, carefully, what the referee refused.")
 @option(
     "--fail-on",
@@ -65,7 +63,7 @@ Examples:
 @option("--dry-run", is_flag=True, help="Show what would be solved, as `batchlp inspect` does, and solve nothing.")
 @output_options
 @click.pass_context
-def command(context: click.Context, **flags: Any) -> int:
+def command(context: click.Context, /, **flags: Any) -> int:
     """Solve all linear programs of the files and folders PATHS, and prove every answer.
 
     Models with one matrix are solved together. Integer models are relaxed. Every input gives exactly one row.

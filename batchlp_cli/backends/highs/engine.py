@@ -3,7 +3,7 @@
 Measured habits (HiGHS 1.16): the clock behind `time_limit` counts all runs of an instance; `threads` is refused (the run does
 nothing) where HiGHS ran with another number before in the same process; enabling callbacks prints a banner unless
 `output_flag` is off before; the integrality array is read by its address, so it must have one entry a column; and
-`small_matrix_value` is used in proofs of infeasibility too: below 1e-9 these fail and the status is Unknown (netlib's klein1).
+`small_matrix_value` is used in proofs of infeasibility too: below 1e-9 many fail and the status is Unknown (netlib's klein1).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from batchlp_cli.solution import Basis, BasisArray
 ModelStatus = highspy.HighsModelStatus
 
 SMALLEST_COEFFICIENT = 1e-12  # HiGHS drops |a| at or below when it takes a model; its default of 1e-9 would change models
-SMALL_IN_PROOFS = 1e-9  # and takes as zero in proofs
+SMALL_IN_PROOFS = 1e-9  # what HiGHS takes as zero while it solves, its default
 LARGEST_COEFFICIENT = 1e15  # HiGHS refuses |a| at or above
 INFINITE = 1e20  # HiGHS takes costs and bounds at or above this as infinite
 _DUAL, _PRIMAL = 1, 4  # HiGHS' codes of simplex strategies
@@ -92,7 +92,8 @@ class Engine:
         row_wise, minimise = int(highspy.MatrixFormat.kRowwise), int(highspy.ObjSense.kMinimize)
         self._highs.setOptionValue("small_matrix_value", SMALLEST_COEFFICIENT)
         status = self._highs.passModel(lp.n, lp.m, lp.nnz, row_wise, minimise, 0.0, *columns, *matrix, continuous)
-        self._highs.setOptionValue("small_matrix_value", SMALL_IN_PROOFS)
+        if not (np.abs(lp.A.data) <= SMALL_IN_PROOFS).any():
+            self._highs.setOptionValue("small_matrix_value", SMALL_IN_PROOFS)
         if status == highspy.HighsStatus.kError:
             raise Refused("HiGHS refused the model")
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from batchlp_cli.backends.highs.session import Mode
 from batchlp_cli.backends.highs.trial import ModeTrial
-from batchlp_cli.backends.highs.worker import MemberTask
+from batchlp_cli.backends.highs.worker import MemberTask, Opening
 from batchlp_cli.batch import Changes, LPBatch
 from batchlp_cli.processes import Ending, Outcome, Task, WorkerPool
 from batchlp_cli.settings import SolveSettings
@@ -65,11 +65,12 @@ class _Course:
     """One batch on its way through the pool."""
 
     def __init__(self, batch_id: int, batch: LPBatch, settings: SolveSettings, basis: Basis | None, want_basis: bool) -> None:
-        self._id, self._batch, self._settings, self._basis, self._want_basis = batch_id, batch, settings, basis, want_basis
+        self._id, self._batch, self._settings = batch_id, batch, settings
+        self._opening = Opening(batch.base, settings, basis, want_basis)
         self._waiting = deque(range(len(batch)))
         self._given: dict[int, tuple[int, Mode]] = {}  # member -> (worker slot, mode) while it is out
         self._load: Counter[int] = Counter()  # members out by worker slot
-        self._holders: set[int] = set()  # worker slots that were sent the base
+        self._holders: set[int] = set()  # worker slots that were sent the opening
         self._crashes: Counter[int] = Counter()
         self._trial = ModeTrial()
 
@@ -81,17 +82,16 @@ class _Course:
         member = self._waiting.popleft()
         mode = Mode.CAREFUL
         if not self._settings.careful:
-            mode = self._trial.assign(without_basis=self._basis is None and (fresh or slot not in self._holders))
+            mode = self._trial.assign(without_basis=self._opening.basis is None and (fresh or slot not in self._holders))
         self._given[member] = slot, mode
         self._load[slot] += 1
         return Task((self._id, member), deadline=self._deadline(), payload_for=partial(self._payload, member, mode))
 
     def _payload(self, member: int, mode: Mode, slot: int, fresh: bool) -> MemberTask:
-        """Returns what a worker is sent for a member; the base goes along if its process does not hold it."""
+        """Returns what a worker is sent for a member; the opening goes along if its process does not hold it."""
         first = fresh or slot not in self._holders
         self._holders.add(slot)
-        base, basis = (self._batch.base, self._basis) if first else (None, None)
-        return MemberTask(self._id, _changes_of(self._batch, member), mode, self._settings, self._want_basis, base, basis)
+        return MemberTask(self._id, _changes_of(self._batch, member), mode, self._opening if first else None)
 
     def _deadline(self) -> float | None:
         limit = self._settings.time_limit

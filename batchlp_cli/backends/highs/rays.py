@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from batchlp_cli.backends.highs.engine import Effort, Engine, ModelStatus, Refused
 from batchlp_cli.problem import LinearProgram, Mask, Vector
 
-NEGLIGIBLE = 1e-9  # relative to the sum of the absolute terms: what is smaller may be rounding
+NEGLIGIBLE = 1e-9  # relative to the sum of the absolute terms, for rays of largest entry 1: what is smaller may be rounding
 _TOLERANCE = 1e-9  # feasibility tolerance of the auxiliary LPs; HiGHS takes 1e-10 and more
 
 
@@ -63,10 +63,10 @@ def _without_noise(lp: LinearProgram, y: Vector) -> Vector:
 
 
 def _farkas_bound(lp: LinearProgram, y: Vector) -> float:
-    """Returns the cost-free dual bound of y [m], lessened by what may be rounding; -inf where it prices an infinite side."""
+    """Returns the dual bound of y [m], |y| <= 1, without costs, less what may be rounding; -inf if it prices an infinite one."""
     # r = -A'y;  D(y) = sum_i (y_i>0 ? y_i*lc_i : y_i*uc_i) + sum_j (r_j>0 ? r_j*lv_j : r_j*uv_j)
     r = -(lp.A.T @ y)
-    r[np.abs(r) <= NEGLIGIBLE * np.maximum(abs(lp.A).T @ np.abs(y), 1.0)] = 0.0
+    r[np.abs(r) <= NEGLIGIBLE * (abs(lp.A).T @ np.ones(lp.m))] = 0.0
     terms = np.concatenate([_priced(y, lp.row_lower, lp.row_upper), _priced(r, lp.col_lower, lp.col_upper)])
     if not np.isfinite(terms).all():
         return -np.inf
@@ -109,7 +109,7 @@ def proven_direction(lp: LinearProgram, ray: Vector | None) -> Vector | None:
         return None
     move = lp.A @ inside
     lower, upper = recession_cone(lp.row_lower, lp.row_upper)
-    leaves = np.abs(move - np.clip(move, lower, upper)) > NEGLIGIBLE * np.maximum(abs(lp.A) @ np.abs(inside), 1.0)
+    leaves = np.abs(move - np.clip(move, lower, upper)) > NEGLIGIBLE * (abs(lp.A) @ np.ones(lp.n))
     falls = lp.c @ inside < -NEGLIGIBLE * (np.abs(lp.c) @ np.abs(inside))
     return inside if falls and not leaves.any() else None
 

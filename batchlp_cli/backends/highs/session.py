@@ -5,10 +5,9 @@ Costs and bounds that differ from the previous member are changed by index; the 
 
 from __future__ import annotations
 
-import copy
 import math
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from enum import StrEnum
 
 import numpy as np
@@ -169,7 +168,9 @@ def changed(base: LinearProgram, changes: Changes) -> LinearProgram:
 
     Not checked again: both parts were checked when they were made, and this runs once for every member.
     """
-    lp = copy.copy(base)
+    lp = object.__new__(LinearProgram)
+    for part in fields(LinearProgram):
+        object.__setattr__(lp, part.name, getattr(base, part.name))
     for code in VECTOR_FIELDS:
         touched = changes.field == code
         if touched.any():

@@ -13,34 +13,41 @@ from batchlp_cli.solution import Basis, Solution
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Opening:
+    """What all members of a batch share: sent to a worker process once. basis is one of the base, None if there is none."""
+
+    base: LinearProgram
+    settings: SolveSettings
+    basis: Basis | None
+    want_basis: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class MemberTask:
-    """A member to solve. `base` (and a basis of it, if there is one) comes with the first member of a batch only."""
+    """A member to solve; the opening comes with the first member of a batch that a process gets."""
 
     batch_id: int
     changes: Changes
     mode: Mode
-    settings: SolveSettings
-    want_basis: bool
-    base: LinearProgram | None = None
-    basis: Basis | None = None
+    opening: Opening | None = None
 
 
 def make_handler() -> Callable[[object], Solution]:
     """Returns the function that a worker process calls for each member."""
-    first: MemberTask | None = None
+    opening: Opening | None = None
+    batch_id: int | None = None
     session: Session | None = None
 
     def solve(payload: object) -> Solution:
-        nonlocal first, session
+        nonlocal opening, batch_id, session
         assert isinstance(payload, MemberTask)
-        if payload.base is not None:
-            first, session = payload, None
-        assert first is not None, "the base comes with the first member"
-        assert first.base is not None, "the first member brings the base"
-        assert first.batch_id == payload.batch_id, "this member is of another batch than the base"
-        current = session or Session(first.base, first.basis)
+        if payload.opening is not None:
+            opening, batch_id, session = payload.opening, payload.batch_id, None
+        assert opening is not None, "the first member brings the opening"
+        assert batch_id == payload.batch_id, "this member is of another batch than the opening"
+        current = session or Session(opening.base, opening.basis)
         session = None  # one that raises is not used again
-        solution = current.solve(payload.changes, payload.mode, payload.settings, payload.want_basis)
+        solution = current.solve(payload.changes, payload.mode, opening.settings, opening.want_basis)
         session = current
         return solution
 
