@@ -1,0 +1,42 @@
+"""A worker of the HiGHS backend that dies, hangs or raises at members with a given offset.
+
+The base's name is the path of the file that a worker leaves behind when it dies once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from batchlp_cli.backends.highs.worker import MemberTask, make_handler
+from batchlp_cli.batch import Field
+from batchlp_cli.solution import Solution
+
+DIES, DIES_ONCE, HANGS, RAISES = 1001.0, 1002.0, 1003.0, 1004.0
+
+
+def make_faulty_handler() -> Callable[[object], Solution]:
+    """Returns the handler of a worker that misbehaves where the member's offset says so."""
+    solve = make_handler()
+    mark = Path("unset")
+
+    def misbehave(payload: object) -> Solution:
+        nonlocal mark
+        assert isinstance(payload, MemberTask)
+        mark = Path(payload.opening.base.name) if payload.opening is not None else mark
+        offsets = payload.changes.value[payload.changes.field == Field.OFFSET]
+        fault = float(offsets[-1]) if offsets.size else 0.0
+        if fault == DIES or (fault == DIES_ONCE and not mark.exists()):
+            if fault == DIES_ONCE:
+                mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if fault == HANGS:
+            time.sleep(600)
+        if fault == RAISES:
+            raise RuntimeError("no solver feels like it")
+        return solve(payload)
+
+    return misbehave
