@@ -34,7 +34,7 @@ h.setOptionValue("threads", 1)
 h.setOptionValue("solve_relaxation", True)
 h.readModel(sys.argv[1])
 h.run()
-print(sys.argv[1], h.modelStatusToString(h.getModelStatus()), repr(h.getInfo().objective_function_value))
+print("answer", sys.argv[1], h.modelStatusToString(h.getModelStatus()), repr(h.getInfo().objective_function_value), sep="\\t")
 """
 
 
@@ -52,8 +52,9 @@ def loop_of_processes(files: list[Path], cores: int) -> tuple[float, dict[str, t
     seconds = time.perf_counter() - begun
     answers = {}
     for line in done.stdout.splitlines():
-        path, *status, objective = line.split(" ")
-        answers[path] = (" ".join(status).lower(), float(objective))
+        if line.startswith("answer\t"):  # the rest is what HiGHS prints on its own
+            _, path, status, objective = line.split("\t")
+            answers[path] = (status.lower(), float(objective))
     return seconds, answers
 
 
