@@ -8,12 +8,9 @@ and die with their parent. Own code, because this many small tasks cost too much
 
 from __future__ import annotations
 
-import atexit
 import pickle
-import signal
 import threading
 import time
-import weakref
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
@@ -22,7 +19,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from batchlp_cli.errors import WorkerCrash
-from batchlp_cli.worker import captured_output, choose_context, start_worker
+from batchlp_cli.worker import captured_output, choose_context, close_at_exit, end_of, start_worker
 
 __all__ = ["Ending", "Outcome", "Source", "Task", "WorkerPool", "captured_output"]
 
@@ -141,7 +138,7 @@ class WorkerPool:
         self._closed = False
         self._lock = threading.Lock()
         self._wake, self._waker = self._context.Pipe(duplex=False)
-        _close_at_exit(self)
+        close_at_exit(self)
 
     def run(self, source: Source) -> Iterator[Outcome]:
         """Yields the outcome of every task of the source, in any order; ends when the source has nothing for any worker
@@ -257,9 +254,7 @@ class WorkerPool:
     def _lose(self, slot: _Slot) -> None:
         """Blames the task in work for the end of its worker."""
         assert slot.process is not None
-        slot.process.join(5.0)
-        code = slot.process.exitcode
-        reason = "closed its pipe" if code is None else f"killed by {_signal_name(-code)}" if code < 0 else f"exit code {code}"
+        reason = end_of(slot.process)
         if self._closed:
             return
         if not slot.ready:
@@ -297,23 +292,3 @@ class WorkerPool:
             self._retire(slot)
         self._returned.clear()
         self._outcomes.clear()
-
-
-def _signal_name(number: int) -> str:
-    return signal.Signals(number).name if number in list(signal.Signals) else f"signal {number}"
-
-
-_open_pools: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
-
-
-def _close_at_exit(pool: WorkerPool) -> None:
-    """Sees to it that pools are closed before Python waits for their workers, which are deaf to its SIGTERM."""
-    if not _open_pools:
-        atexit.unregister(_close_open_pools)
-        atexit.register(_close_open_pools)
-    _open_pools.add(pool)
-
-
-def _close_open_pools() -> None:
-    for pool in list(_open_pools):
-        pool.close()

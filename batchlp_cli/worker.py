@@ -5,6 +5,7 @@ What many of them do together is in processes.py.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import importlib
 import multiprocessing
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
+from typing import Protocol
 
 CAPTURE_BYTES = 1 << 16
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -48,6 +51,40 @@ def start_worker(context: BaseContext, connection: Connection, factory: str, mem
     with _starting, _deaf_to_signals(), _without_main():
         process.start()
     return process
+
+
+def end_of(process: BaseProcess) -> str:
+    """Waits a moment for a process to end; returns how it ended: "exit code 3" or "killed by SIGSEGV"."""
+    process.join(5.0)
+    code = process.exitcode
+    if code is None:
+        return "closed its pipe"
+    if code >= 0:
+        return f"exit code {code}"
+    return f"killed by {signal.Signals(-code).name if -code in list(signal.Signals) else f'signal {-code}'}"
+
+
+class Closable(Protocol):
+    """What can be closed, twice if need be."""
+
+    def close(self) -> None:
+        """Ends it."""
+
+
+_open_pools: weakref.WeakSet[Closable] = weakref.WeakSet()
+
+
+def close_at_exit(pool: Closable) -> None:
+    """Sees to it that a pool is closed before Python waits for its workers, which are deaf to SIGTERM."""
+    if not _open_pools:  # again if need be, since what was registered last runs first
+        atexit.unregister(_close_open_pools)
+        atexit.register(_close_open_pools)
+    _open_pools.add(pool)
+
+
+def _close_open_pools() -> None:
+    for pool in list(_open_pools):
+        pool.close()
 
 
 @contextmanager

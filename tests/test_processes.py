@@ -77,19 +77,21 @@ def test_an_exception_is_the_outcome_of_its_task() -> None:
 
 
 def test_a_result_that_cannot_be_pickled_is_raised() -> None:
-    """A payload or value that does not travel is an outcome, not the end of the worker."""
-    outcomes = run_all([Task("bad", ("unheard-of", 0)), Task("good", ("echo", 1))], jobs=1)
+    """A value that does not travel is an outcome, not the end of the worker."""
+    outcomes = run_all([Task("bad", ("unpicklable", 0)), Task("good", ("echo", 1))], jobs=1)
     assert (outcomes["bad"].ending, outcomes["good"].value) == (Ending.RAISED, 1)
 
 
-@pytest.mark.parametrize("verb, argument, message", [("kill", signal.SIGSEGV, "killed by SIGSEGV"), ("exit", 3, "exit code 3")])
+@pytest.mark.parametrize(
+    ("verb", "argument", "message"), [("kill", signal.SIGSEGV, "killed by SIGSEGV"), ("exit", 3, "exit code 3")]
+)
 def test_a_crash_is_blamed_on_the_task_in_work_only(verb: str, argument: int, message: str) -> None:
     """Of all tasks only the crashing one is CRASHED, with the cause; those queued behind it are done by others."""
     tasks = [Task(i, ("echo", i)) for i in range(20)]
     tasks.insert(10, Task("crash", (verb, int(argument))))
     outcomes = run_all(tasks)
     assert (outcomes["crash"].ending, outcomes["crash"].message) == (Ending.CRASHED, message)
-    assert sorted(o.value for key, o in outcomes.items() if key != "crash") == list(range(20))
+    assert sorted(int(str(o.value)) for key, o in outcomes.items() if key != "crash") == list(range(20))
 
 
 def test_a_worker_killed_from_outside_loses_no_task() -> None:
@@ -100,11 +102,11 @@ def test_a_worker_killed_from_outside_loses_no_task() -> None:
     outcomes = []
     for outcome in pool.run(lambda slot, fresh: next(waiting, None)):
         outcomes.append(outcome)
-        if len(outcomes) == 50:
+        if len(outcomes) == 40:
             os.kill(int(str(pids[0])), signal.SIGKILL)
     pool.close()
     assert [o.key for o in outcomes if o.ending is Ending.CRASHED] == ["long"]
-    assert sorted(o.value for o in outcomes if o.ending is Ending.DONE) == list(range(50))
+    assert sorted(int(str(o.value)) for o in outcomes if o.ending is Ending.DONE) == list(range(50))
 
 
 def test_a_hang_ends_at_its_deadline_while_others_go_on() -> None:

@@ -1,23 +1,27 @@
 """Handlers that the tests of the worker pool give to worker processes."""
 
+from __future__ import annotations
+
 import os
 import signal
 import sys
 import time
 from collections.abc import Callable
-from multiprocessing import current_process
+from typing import Any
 
+from batchlp_cli.files.read.messages import Work
+from batchlp_cli.files.read.worker import make_handler
 from batchlp_cli.processes import captured_output
 
 
-def obedient() -> Callable[[object], object]:
+def obedient() -> Callable[[tuple[str, Any]], object]:
     """Returns a handler that does what its payload, (verb, argument), says."""
-    served = []
+    served: list[object] = []
 
-    def handle(payload: object) -> object:
-        verb, argument = payload  # type: ignore[misc]
+    def handle(payload: tuple[str, Any]) -> object:
+        verb, argument = payload
         served.append(argument)
-        return _VERBS[verb](argument, served)
+        return (os.getpid(), list(served)) if verb == "served" else VERBS[verb](argument)
 
     return handle
 
@@ -27,50 +31,57 @@ def broken() -> Callable[[object], object]:
     raise ImportError("no such library")
 
 
-def _raise(argument, served):
-    raise ValueError(argument)
+def fail(text: str) -> object:
+    """Raises ValueError."""
+    raise ValueError(text)
 
 
-def _sleep(argument, served):
-    time.sleep(argument)
-    return argument
+def sleep(seconds: float) -> object:
+    """Takes a while."""
+    time.sleep(seconds)
+    return seconds
 
 
-def _print_everywhere(argument, served):
-    print("python says", argument)
+def print_everywhere(text: str) -> object:
+    """Prints to stdout by Python's and by native means."""
+    print("python says", text)
     sys.stdout.flush()
     os.write(1, b"native says it too\n")
-    return argument
+    return text
 
 
-def _print_captured(argument, served):
+def print_captured(count: int) -> object:
+    """Returns what it prints by three ways."""
     with captured_output() as captured:
         os.write(1, b"one ")
         os.write(2, b"two ")
-        print("three", "x" * argument)
+        print("three", "x" * count)
     return captured.text
 
 
-def _allocate(argument, served):
-    return len(bytearray(argument))
-
-
-def _signals_blocked(argument, served):
-    return sorted(int(s) for s in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
-
-
-_VERBS = {
-    "echo": lambda argument, served: argument,
-    "double": lambda argument, served: 2 * argument,
-    "served": lambda argument, served: (os.getpid(), list(served)),
-    "raise": _raise,
-    "sleep": _sleep,
-    "kill": lambda argument, served: os.kill(os.getpid(), argument),
-    "exit": lambda argument, served: os._exit(argument),
-    "print": _print_everywhere,
-    "captured": _print_captured,
-    "allocate": _allocate,
-    "blocked": _signals_blocked,
-    "name": lambda argument, served: current_process().name,
-    "pid": lambda argument, served: os.getpid(),
+VERBS: dict[str, Callable[[Any], object]] = {
+    "echo": lambda argument: argument,
+    "double": lambda argument: 2 * argument,
+    "raise": fail,
+    "sleep": sleep,
+    "kill": lambda number: os.kill(os.getpid(), number),
+    "exit": os._exit,
+    "print": print_everywhere,
+    "captured": print_captured,
+    "allocate": lambda size: len(bytearray(size)),
+    "blocked": lambda _: sorted(int(s) for s in signal.pthread_sigmask(signal.SIG_BLOCK, ())),
+    "pid": lambda _: os.getpid(),
+    "unpicklable": lambda _: lambda: None,
 }
+
+
+def deadly_reader() -> Callable[[Work], object]:
+    """Returns the reader's handler, but one that dies of the model named deadly."""
+    handle = make_handler()
+
+    def die_or_read(work: Work) -> object:
+        if work.request.name == "deadly":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return handle(work)
+
+    return die_or_read

@@ -42,10 +42,10 @@ class _Format:
 def decompress(data: bytes, compression: Compression, limit_bytes: int, name: str) -> bytes:
     """Returns the unpacked data: all members or frames one after the other, as they are after `cat a.gz b.gz`.
 
-    Raises ReadError that begins with name where the data are not in that format, cut off, damaged, or larger than the limit.
+    Raises ReadError that begins with name where the data are in another format, cut off, damaged, or larger than the limit.
     """
     if compression is Compression.NONE:
-        return data
+        return _unpacked(data, name)
     if not data.startswith(_FORMATS[compression].magics):
         found = data[:4].hex(" ") or "nothing"
         raise ReadError(f"{name}: this is no {compression} file (it begins with {found}); rename it to what it is")
@@ -62,12 +62,15 @@ def decompress(data: bytes, compression: Compression, limit_bytes: int, name: st
         raise ReadError(f"{name}: the {compression} data are cut off after {len(data)} bytes; fetch the file again") from error
     except (zlib.error, OSError, zstandard.ZstdError) as error:
         raise ReadError(f"{name}: the {compression} data are damaged: {error}; fetch the file again") from error
-    return b"".join(pieces)
+    return _unpacked(b"".join(pieces), name)
 
 
-def compression_inside(data: bytes) -> Compression:
-    """Returns what the first bytes say that the data are packed with."""
-    return next((kind for kind, form in _FORMATS.items() if data.startswith(form.magics)), Compression.NONE)
+def _unpacked(data: bytes, name: str) -> bytes:
+    """Returns the data; raises ReadError where their first bytes say that they are still packed."""
+    for kind, form in _FORMATS.items():
+        if data.startswith(form.magics):
+            raise ReadError(f"{name}: the data are packed with {kind}, which the name does not tell; add .{kind} to it")
+    return data
 
 
 def _members(data: bytes, form: _Format) -> Iterator[bytes]:

@@ -9,8 +9,7 @@ import re
 from bisect import bisect_right
 
 from batchlp_cli.errors import ReadError
-from batchlp_cli.files.decompress import compression_inside
-from batchlp_cli.files.inputs import Compression, ModelFormat
+from batchlp_cli.files.inputs import ModelFormat
 
 _QUADRATIC = "a quadratic objective; this is no linear program"
 _QUADRATIC_ROWS = "quadratic constraints; this is no linear program"
@@ -89,9 +88,6 @@ def count_in_text(text: bytes, form: ModelFormat) -> tuple[bool, bool]:
 def _refuse_what_is_no_text(text: bytes, form: ModelFormat, name: str) -> None:
     if not text.strip():
         raise ReadError(f"{name}: the file is empty; expected a model in {form.upper()} format")
-    packed = compression_inside(text)
-    if packed is not Compression.NONE:
-        raise ReadError(f"{name}: the data are packed with {packed}; let the name end in .{form}.{packed}")
     if text[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise ReadError(f"{name}: this is UTF-16 text; save it as UTF-8")
     zero = text.find(b"\0")
