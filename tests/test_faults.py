@@ -168,17 +168,6 @@ def test_a_compression_bomb_ends_in_a_row(tmp_path: Path) -> None:
     assert rows["good.mps"]["objective"] == 3.0
 
 
-def test_a_reader_that_never_ends_is_stopped(data_dir: Path, tmp_path: Path) -> None:
-    """A file that keeps the reader busy for minutes gives a row after --read-timeout, and the rest goes on."""
-    (tmp_path / "good.mps").write_text(SMALL)
-    begun = time.monotonic()
-    done = batchlp("solve", data_dir / "odd/netlib_sif/FORPLAN.SIF.mps.gz", tmp_path / "good.mps", "--read-timeout", "2")
-    assert time.monotonic() - begun < 20
-    rows = {Path(str(r["input"])).name: r for r in rows_of(done)}
-    assert rows["good.mps"]["objective"] == 3.0
-    assert rows["FORPLAN.SIF.mps.gz"]["status"] == "unreadable"
-
-
 def test_a_killed_worker_costs_nothing(models: Path, tmp_path: Path) -> None:
     """Workers that are killed from outside are replaced; every input still gets its one row."""
     out = tmp_path / "out"

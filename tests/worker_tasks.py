@@ -76,12 +76,14 @@ VERBS: dict[str, Callable[[Any], object]] = {
 
 
 def deadly_reader() -> Callable[[Work], object]:
-    """Returns the reader's handler, but one that dies of the model named deadly."""
+    """Returns the reader's handler, but one that dies of the model named deadly and never ends with the one named endless."""
     handle = make_handler()
 
     def die_or_read(work: Work) -> object:
         if work.request.name == "deadly":
             os.kill(os.getpid(), signal.SIGSEGV)
+        while work.request.name == "endless":
+            time.sleep(0.01)
         return handle(work)
 
     return die_or_read

@@ -27,6 +27,7 @@ WORKER = "batchlp_cli.files.read.worker:make_handler"
 TRIES = 2  # a worker may be killed through no fault of its file
 LEAST_MEMORY_BYTES = 4 << 30
 LEAST_KEPT_BYTES = 64 << 20
+ORDERED_BYTES = 64 << 20
 MATRIX_BYTES = 16  # of a coefficient: value, column, and its share of the rest
 
 Part = TypeVar("Part", sp.csr_array, Names)
@@ -50,6 +51,27 @@ class Kept(Generic[Part]):
             while self._total > self._limit and len(self._parts) > 1:
                 self._total -= self._parts.popitem(last=False)[1][1]
         return part
+
+
+def in_order(outcomes: Iterable[ReadOutcome], asked: deque[int], limit_bytes: int = ORDERED_BYTES) -> Iterator[ReadOutcome]:
+    """Yields outcomes in the order of the keys in `asked`, which grows while it works, holding back at most limit_bytes."""
+    waiting: dict[int, ReadOutcome] = {}
+    held_bytes = 0
+    for outcome in outcomes:
+        waiting[outcome.key] = outcome
+        held_bytes += _vector_bytes(outcome)
+        while asked and (asked[0] in waiting or held_bytes > limit_bytes):
+            key = asked[0] if asked[0] in waiting else next(iter(waiting))
+            asked.remove(key)
+            ready = waiting.pop(key)
+            held_bytes -= _vector_bytes(ready)
+            yield ready
+    yield from waiting.values()
+
+
+def _vector_bytes(outcome: ReadOutcome) -> int:
+    lp = outcome.lp
+    return 0 if lp is None else int(lp.c.nbytes + 2 * lp.col_lower.nbytes + 2 * lp.row_lower.nbytes)
 
 
 class ModelReader:
@@ -76,7 +98,21 @@ class ModelReader:
         remove_spool(self._spool)
 
     def read(self, requests: Iterable[ReadRequest]) -> Iterator[ReadOutcome]:
-        """Yields one outcome for each request, as they come; requests are taken as workers have room."""
+        """Yields one outcome for each request; requests are taken as workers have room.
+
+        Outcomes come in the order of the requests, so that a run is the same each time, but a file that takes long does not
+        hold up more than ORDERED_BYTES of those behind it.
+        """
+        asked: deque[int] = deque()
+
+        def noted() -> Iterator[ReadRequest]:
+            for request in requests:
+                asked.append(request.key)
+                yield request
+
+        yield from in_order(self._as_they_come(noted()), asked)
+
+    def _as_they_come(self, requests: Iterable[ReadRequest]) -> Iterator[ReadOutcome]:
         waiting = iter(requests)
         again: deque[Work] = deque()
         works: dict[int, Work] = {}

@@ -1,0 +1,184 @@
+"""Fields of many lines at once as arrays of 64-bit words, and a table that finds names by such words. Knows no section.
+
+A field of up to 8 * WORDS bytes is one to WORDS words, zero padded, so that comparing names is comparing integers, and no
+Python object is made for a field that is only looked up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from batchlp_cli.files.mps_fields import decode
+from batchlp_cli.files.mps_model import Int32s, Int64s
+
+Words = list[np.ndarray]
+"""Fields as words: the k-th array [fields] uint64 holds bytes 8k to 8k + 7 of each field."""
+
+COMMENT = re.compile(rb"[ \t]\$[ \t\r\n]")
+WORDS = 8
+MAX_PROBES = 40
+MASKS = np.array([(1 << (8 * i)) - 1 for i in range(9)], dtype=np.uint64)
+FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F] * 2, dtype=np.uint64)
+FACTORS[4:] += np.uint64(2 * 0x5851F42D4C957F2D % 2**64)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Where the fields of a block of lines are. starts, ends: [fields] int64, places in `data`; counts, first, lines: per line
+    that is not blank how many fields it has, which is its first, and its number in the file: [lines] int64."""
+
+    data: bytes
+    starts: Int64s
+    ends: Int64s
+    counts: Int64s
+    first: Int64s
+    lines: Int64s
+
+    def without(self, lines: np.ndarray) -> Block:
+        """Returns the block without some of its lines [lines] bool, whose fields stay in `starts` and `ends`."""
+        return replace(self, counts=self.counts[~lines], first=self.first[~lines], lines=self.lines[~lines])
+
+    def words(self, fields: Int64s | slice | np.ndarray) -> Words:
+        """Returns the chosen fields as words. Raises ValueError where one is longer than 8 * WORDS bytes."""
+        return _words_between(self.data, self.starts[fields], self.ends[fields])
+
+    def texts(self, fields: Int64s | np.ndarray) -> list[str]:
+        """Returns the chosen fields as text."""
+        places = zip(self.starts[fields].tolist(), self.ends[fields].tolist(), strict=True)
+        if self.data.isascii():
+            text = self.data.decode("ascii")
+            return [text[a:b] for a, b in places]
+        return [decode(self.data[a:b]) for a, b in places]
+
+
+def cut(data: bytes, line: int) -> Block | None:
+    """Cuts lines, the first of them the file's line `line`, into fields; None where a comment or foreign character needs care."""
+    if not data.endswith(b"\n") or (b"$" in data and COMMENT.search(data)):
+        return None
+    raw = np.frombuffer(data, dtype=np.uint8)
+    blank = raw <= 32
+    breaks = np.flatnonzero(raw == 10)
+    known = len(breaks) + sum(int(np.count_nonzero(raw == c)) for c in b" \t\r")
+    if not blank[0] or known != np.count_nonzero(blank):
+        return None
+    edges = np.flatnonzero(blank[1:] != blank[:-1]) + 1
+    starts, ends = edges[0::2], edges[1::2]
+    counts = np.diff(np.searchsorted(starts, breaks), prepend=0)
+    filled = counts > 0
+    lines = np.flatnonzero(filled) + line
+    counts = counts[filled]
+    if not counts.size:
+        return None
+    return Block(data + bytes(8 * WORDS), starts, ends, counts, np.cumsum(counts) - counts, lines)
+
+
+def as_words(texts: Sequence[bytes]) -> Words:
+    """Returns byte strings without line ends as words. Raises ValueError where one is longer than 8 * WORDS bytes."""
+    data = b"\n".join(texts) + b"\n"
+    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10)
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    return _words_between(data + bytes(8 * WORDS), starts, ends) if texts else [np.zeros(0, dtype=np.uint64)]
+
+
+def as_view(data: bytes) -> np.ndarray:
+    """Returns the eight bytes at each place of data as a word: [bytes - 7] uint64, without a copy."""
+    return np.ndarray((len(data) - 7,), dtype="<u8", buffer=data, strides=(1,))
+
+
+def _words_between(data: bytes, starts: Int64s, ends: Int64s) -> Words:
+    """Returns data[start:end] as words; data is padded with 8 * WORDS zeros."""
+    lengths = ends - starts
+    count = (int(lengths.max(initial=1)) + 7) // 8
+    if count > WORDS:
+        raise ValueError("a field too long for words")
+    view = as_view(data)
+    words = [view[starts] & MASKS[np.minimum(lengths, 8)]]
+    for k in range(1, count):
+        words.append(view[starts + 8 * k] & MASKS[np.clip(lengths - 8 * k, 0, 8)])
+    return words
+
+
+def as_texts(words: Words) -> list[bytes]:
+    """Returns words as byte strings."""
+    packed = np.ascontiguousarray(np.stack(words, axis=1))
+    texts: list[bytes] = packed.view(f"S{8 * len(words)}").ravel().tolist()
+    return texts
+
+
+class KeyTable:
+    """Numbers names 0, 1, 2, ... in the order in which they are added and finds many at once; open addressing, a quarter full.
+
+    `usable` turns False where so many names fall into one place that looking up would be slow (names made for that).
+    """
+
+    def __init__(self) -> None:
+        self.usable = True
+        self.count = 0
+        self._words: Words = [np.zeros(0, dtype=np.uint64)]
+        self._slots = np.full(64, -1, dtype=np.int32)
+
+    def find(self, words: Words) -> Int32s:
+        """Returns the number of each name, -1 where it is unknown: [names] int32."""
+        place = self._place(words)
+        found = self._slots[place]
+        right = self._equal(found, words)
+        open_ = np.flatnonzero((found >= 0) & ~right)
+        found[~right] = -1
+        mask = len(self._slots) - 1
+        while open_.size:
+            place[open_] = (place[open_] + 1) & mask
+            candidate = self._slots[place[open_]]
+            right = self._equal(candidate, [w[open_] for w in words])
+            found[open_[right]] = candidate[right]
+            open_ = open_[(candidate >= 0) & ~right]
+        return found
+
+    def add(self, words: Words) -> None:
+        """Adds names that are new and different from each other."""
+        start, self.count = self.count, self.count + len(words[0])
+        width = max(len(words), len(self._words))
+        grown = []
+        for k in range(width):
+            old = self._words[k] if k < len(self._words) else np.zeros(start, dtype=np.uint64)
+            new = words[k] if k < len(words) else np.zeros(len(words[0]), dtype=np.uint64)
+            grown.append(np.concatenate((old, new)))
+        self._words = grown
+        if 4 * self.count > len(self._slots):
+            self._slots = np.full(1 << (8 * self.count).bit_length(), -1, dtype=np.int32)
+            start = 0
+        self._settle(np.arange(start, self.count, dtype=np.int32))
+
+    def _settle(self, ids: Int32s) -> None:
+        place = self._place([w[ids] for w in self._words])
+        mask = len(self._slots) - 1
+        for _ in range(MAX_PROBES):
+            free = self._slots[place] < 0
+            self._slots[place[free]] = ids[free]
+            homeless = self._slots[place] != ids
+            ids, place = ids[homeless], (place[homeless] + 1) & mask
+            if not ids.size:
+                return
+        self.usable = False
+
+    def _place(self, words: Words) -> Int64s:
+        mixed = words[0] * FACTORS[0]
+        for k in range(1, len(words)):
+            mixed ^= words[k] * FACTORS[k]
+        mixed ^= mixed >> np.uint64(29)
+        mixed *= FACTORS[1]
+        shift = np.uint64(64 - (len(self._slots).bit_length() - 1))
+        place: Int64s = (mixed >> shift).astype(np.int64)
+        return place
+
+    def _equal(self, candidates: Int32s, words: Words) -> np.ndarray:
+        equal = candidates >= 0
+        if not self.count:
+            return equal
+        for k in range(max(len(words), len(self._words))):
+            stored = self._words[k][candidates] if k < len(self._words) else np.uint64(0)
+            equal &= stored == (words[k] if k < len(words) else np.uint64(0))
+        return equal

@@ -1,0 +1,163 @@
+"""LP files, read by HiGHS under guard: what it says becomes warnings or the error, and what it would lose is refused."""
+
+from __future__ import annotations
+
+import re
+
+import highspy
+import numpy as np
+import scipy.sparse as sp
+
+from batchlp_cli.errors import ReadError
+from batchlp_cli.files.inputs import Compression
+from batchlp_cli.files.read.messages import ReadRequest, Work
+from batchlp_cli.files.read.spool import remove_file, spool_file
+from batchlp_cli.files.refuse import count_in_text, missing_parts
+from batchlp_cli.problem import LinearProgram, Mask, canonical_matrix
+from batchlp_cli.worker import captured_output
+
+SMALLEST_COEFFICIENT = 1e-12  # HiGHS drops |a| at or below; its own default of 1e-9 would change models
+UTF8_BOM = b"\xef\xbb\xbf"
+_SAID = re.compile(r"^(ERROR|WARNING):\s*(.*)$")
+_PLACE = re.compile(r"^\s*-->\s.*?:(\d+):(\d+)\s*$")
+_ROUTINE = re.compile(r"^(Running HiGHS|Copyright|Includes third|MIP |LP |QP |Coefficient ranges|\s|$)")
+
+
+def read_lp(text: bytes, work: Work) -> tuple[LinearProgram, tuple[str, ...]]:
+    """Returns the LP and warnings; HiGHS gets the file itself where it can read it, else a copy in UTF-8.
+
+    Raises ReadError with what HiGHS said, or where what it read is no LP or not what the text says.
+    """
+    request = work.request
+    plain, warning = _in_utf8(text)
+    if plain is text and _is_direct(request):
+        assert request.path is not None
+        lp, warnings = _read_path(request.path, text, request)
+        return _linear_program(lp, request.name), warnings
+    try:
+        path = spool_file(work.spool, request.key, request.format, plain)
+    except ReadError as error:
+        raise ReadError(f"{request.name}: {error}") from error
+    try:
+        lp, warnings = _read_path(path, plain, request)
+    finally:
+        remove_file(path)
+    return _linear_program(lp, request.name), (*warning, *warnings)
+
+
+def _is_direct(request: ReadRequest) -> bool:
+    path = request.path
+    return (
+        path is not None
+        and request.compression is Compression.NONE
+        and path.endswith(f".{request.format}")
+        and not any(0xD800 <= ord(c) <= 0xDFFF for c in path)
+    )
+
+
+def _in_utf8(text: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """Returns the text without a byte-order mark, and in UTF-8 where it was in an 8-bit code."""
+    if text.isascii():
+        return text, ()
+    plain = text.removeprefix(UTF8_BOM)
+    try:
+        plain.decode()
+    except UnicodeDecodeError:
+        return plain.decode("latin-1").encode(), ("the text is not UTF-8; it was taken as Latin-1",)
+    return (plain if len(plain) < len(text) else text), ()
+
+
+def _read_path(path: str, text: bytes, request: ReadRequest) -> tuple[highspy.HighsLp, tuple[str, ...]]:
+    """Returns HiGHS' model of the file and its warnings; raises ReadError with what HiGHS said, or where it is no LP."""
+    highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    with captured_output() as captured:
+        highs.setOptionValue("small_matrix_value", SMALLEST_COEFFICIENT)
+        highs.setOptionValue("output_flag", True)
+        highs.setOptionValue("log_to_console", True)
+        status = highs.readModel(path)
+    errors, warnings = _said(captured.text.replace(path, request.name), request.name)
+    if status == highspy.HighsStatus.kError:
+        raise ReadError("; ".join(errors) or _silent_error(text, warnings, request))
+    if status == highspy.HighsStatus.kWarning and not warnings:
+        warnings = [line for line in captured.text.splitlines() if not _ROUTINE.match(line)] or ["HiGHS read it with a warning"]
+    lp = highs.getLp()
+    semi = {highspy.HighsVarType.kSemiContinuous, highspy.HighsVarType.kSemiInteger}
+    if highs.getModel().hessian_.dim_:
+        raise ReadError(f"{request.name}: a quadratic objective; this is no linear program")
+    if semi.intersection(lp.integrality_):
+        raise ReadError(f"{request.name}: semicontinuous or semi-integer columns; this is no linear program")
+    _refuse_what_was_lost(lp, text, request)
+    return lp, tuple(warnings)
+
+
+def _silent_error(text: bytes, warnings: list[str], request: ReadRequest) -> str:
+    """Returns the likely reason of an error for which HiGHS gave none."""
+    reason = missing_parts(text) or "; ".join(warnings[-1:])
+    return f"{request.name}: HiGHS' reader could not parse it" + (f": {reason}" if reason else " and says no more")
+
+
+def _said(text: str, name: str) -> tuple[list[str], list[str]]:
+    """Returns what HiGHS said, errors with their place and warnings. `Parser error` alone tells nothing more."""
+    errors: list[str] = []
+    warnings: list[str] = []
+    for line in text.splitlines():
+        said, place = _SAID.match(line), _PLACE.match(line)
+        if said:
+            (errors if said[1] == "ERROR" else warnings).append(said[2].strip())
+        elif place and errors:
+            errors[-1] = f"{name}:{place[1]}:{place[2]}: {errors[-1]}"
+        elif line.strip().startswith("= help:") and errors:
+            errors[-1] += f" ({line.strip().removeprefix('= help:').strip()})"
+    telling = [e for e in errors if not e.startswith("Parser error reading")]
+    return [e if e.startswith(f"{name}:") else f"{name}: {e}" for e in telling], list(dict.fromkeys(warnings))
+
+
+def _refuse_what_was_lost(lp: highspy.HighsLp, text: bytes, request: ReadRequest) -> None:
+    """Raises ReadError where HiGHS read nothing from a text that has something."""
+    if lp.num_row_ and lp.num_col_:
+        return
+    lacking = missing_parts(text)
+    if lacking:
+        raise ReadError(f"{request.name}: {lacking}")
+    has_rows, has_columns = count_in_text(text)
+    for what, found, in_text in (("rows", lp.num_row_, has_rows), ("columns", lp.num_col_, has_columns)):
+        if in_text and not found:
+            raise ReadError(f"{request.name}: HiGHS' reader found no {what}, but the text has some")
+
+
+def _matrix(lp: highspy.HighsLp) -> sp.csr_array:
+    stored, shape = lp.a_matrix_, (lp.num_row_, lp.num_col_)
+    if not len(stored.index_):
+        return sp.csr_array(shape, dtype=np.float64)
+    arrays = np.asarray(stored.value_, dtype=np.float64), np.asarray(stored.index_), np.asarray(stored.start_)
+    kind = sp.csc_array if stored.format_ == highspy.MatrixFormat.kColwise else sp.csr_array
+    return canonical_matrix(kind(arrays, shape=shape))
+
+
+def _integer(lp: highspy.HighsLp) -> Mask:
+    kinds = list(lp.integrality_)
+    integer = np.zeros(lp.num_col_, dtype=np.bool_)
+    if kinds:
+        integer[:] = [kind != highspy.HighsVarType.kContinuous for kind in kinds]
+    return integer
+
+
+def _linear_program(lp: highspy.HighsLp, name: str) -> LinearProgram:
+    maximize = lp.sense_ == highspy.ObjSense.kMaximize
+    sign = -1.0 if maximize else 1.0
+    vectors = (lp.col_cost_, lp.row_lower_, lp.row_upper_, lp.col_lower_, lp.col_upper_)
+    c, row_lower, row_upper, col_lower, col_upper = (np.array(v, dtype=np.float64) for v in vectors)
+    return LinearProgram(
+        name=name,
+        c=sign * c + 0.0,
+        A=_matrix(lp),
+        row_lower=row_lower,
+        row_upper=row_upper,
+        col_lower=col_lower,
+        col_upper=col_upper,
+        offset=sign * lp.offset_ + 0.0,
+        maximize=maximize,
+        integer=_integer(lp),
+        row_names=tuple(lp.row_names_),
+        col_names=tuple(lp.col_names_),
+    )

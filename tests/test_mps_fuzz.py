@@ -1,0 +1,191 @@
+"""The MPS reader's speed-ups against its careful self, files read as changes of others, mutated and hostile files."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mps_files import SEEDED, mps_files, same_reading
+
+from batchlp_cli.errors import ReadError
+from batchlp_cli.files import mps
+from batchlp_cli.files.mps import parse_mps
+from batchlp_cli.files.mps_assemble import ParsedModel
+from batchlp_cli.files.mps_family import FamilyReader, parse_base, parse_related
+from batchlp_cli.files.mps_keys import KeyTable, as_words
+from batchlp_cli.files.mps_numbers import parse_numbers
+
+
+@given(mps_files())
+def test_block_reader_equals_careful_reader(data: bytes) -> None:
+    """Reading whole blocks gives bit for bit what reading line by line gives, warnings included."""
+    assert same_reading(_read_with(data, 0), _read_with(data, 1 << 40))
+
+
+def _read_with(data: bytes, small_bytes: int) -> ParsedModel:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mps, "SMALL_BYTES", small_bytes)
+        return parse_mps(data, "t.mps")
+
+
+@given(mps_files(), st.integers(1, 400))
+def test_block_size_changes_nothing(data: bytes, block_bytes: int) -> None:
+    """Where a file is cut into blocks has no effect."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mps, "BLOCK_BYTES", block_bytes)
+        parsed = parse_mps(data, "t.mps")
+    assert same_reading(parsed, parse_mps(data, "t.mps"))
+
+
+WRITTEN = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.decimals(allow_nan=False, allow_infinity=False, places=4).map(str),
+    st.from_regex(r"[-+]?[0-9]{0,12}\.?[0-9]{1,4}", fullmatch=True),
+)
+
+
+@given(st.lists(WRITTEN, min_size=1, max_size=50))
+def test_numbers_are_rounded_as_float_rounds(tokens: list[str]) -> None:
+    """Numbers read many at once are bit for bit what Python's float gives."""
+    found = parse_numbers(as_words([t.encode() for t in tokens]))
+    assert found.tobytes() == np.array([float(t) for t in tokens]).tobytes()
+
+
+NAMES = st.text("ab\u00e9", min_size=1, max_size=20)
+
+
+@given(st.lists(NAMES, unique=True, min_size=1), NAMES)
+def test_key_table_finds_what_was_added(names: list[str], other: str) -> None:
+    """The table numbers names in their order and finds no other one."""
+    table = KeyTable()
+    for name in names:
+        table.add(as_words([name.encode()]))
+    assert table.find(as_words([n.encode() for n in names])).tolist() == list(range(len(names)))
+    assert table.find(as_words([other.encode()]))[0] == (names.index(other) if other in names else -1)
+
+
+@pytest.mark.parametrize("data", [b"NAME\nROWS\n N " + b"c" * (3 << 20), b"NAME\n" + b"ROWS\n" * 5000, b" " * (4 << 20)])
+def test_hostile_files_end_in_an_error(data: bytes) -> None:
+    """A line of megabytes, thousands of headers and nothing but blanks are refused, with a short message."""
+    with pytest.raises(ReadError) as caught:
+        parse_mps(data, "t.mps")
+    assert len(str(caught.value)) < 500
+
+
+def test_many_empty_columns_take_linear_memory() -> None:
+    """A hundred thousand columns that hold next to nothing are read, in the order of the file."""
+    n = 100_000
+    data = b"NAME\nROWS\n N c\nCOLUMNS\n" + b"".join(b" x%d c 1\n" % i for i in range(n)) + b"ENDATA\n"
+    lp = parse_mps(data, "t.mps").lp
+    assert (lp.n, lp.m, lp.col_names[-1], float(lp.c.sum())) == (n, 0, f"x{n - 1}", n)
+
+
+def _reading(data: bytes) -> ParsedModel | str:
+    """Returns what a file is read as, or the message with which it is refused."""
+    try:
+        return parse_mps(data, "t.mps")
+    except ReadError as error:
+        return str(error)
+
+
+def _agree(a: ParsedModel | str, b: ParsedModel | str) -> bool:
+    return a == b if isinstance(a, str) or isinstance(b, str) else same_reading(a, b)
+
+
+def mutated(data: bytes, seed: int) -> bytes:
+    """Returns a file with a few lines changed: another number, another field, a line gone, doubled, or moved, a damaged byte."""
+    rng = random.Random(seed)
+    lines = data.split(b"\n")
+    for _ in range(rng.choice((1, 1, 2, 5))):
+        i = rng.randrange(len(lines))
+        kind = rng.randrange(8)
+        if kind < 4:
+            numbers = list(re.finditer(rb"(?<=\s)[-+.0-9][-+.0-9eED]*", lines[i]))
+            if numbers:
+                found = rng.choice(numbers)
+                new = rng.choice((b"7", b"-7", b"1.25", b"-3e2", b"1D1", b"1e400", b"nan", b"inf", b"-1e30", b"5 6", b"0"))
+                lines[i] = lines[i][: found.start()] + new + lines[i][found.end() :]
+        elif kind == 4:
+            lines.insert(rng.randrange(len(lines)), lines[i])
+        elif kind == 5:
+            lines.insert(rng.randrange(len(lines)), lines.pop(i))
+        elif kind == 6:
+            fields = lines[i].split(b" ")
+            rng.shuffle(fields)
+            lines[i] = b" ".join(fields)
+        elif lines[i]:
+            at = rng.randrange(len(lines[i]))
+            lines[i] = lines[i][:at] + bytes([rng.randrange(256)]) + lines[i][at + 1 :]
+    return b"\n".join(lines)
+
+
+@given(mps_files(columns=30), st.integers(0, SEEDED))
+def test_mutated_file_is_read_alike_by_blocks_and_lines(data: bytes, seed: int) -> None:
+    """A damaged file gets the same model, warnings and refusals from the block reader and from the careful one."""
+    data = mutated(data, seed)
+    readings = []
+    for small_bytes in (0, 1 << 40):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(mps, "SMALL_BYTES", small_bytes)
+            readings.append(_reading(data))
+    assert _agree(*readings)
+
+
+@given(mps_files(columns=30), st.integers(0, SEEDED))
+def test_related_file_is_read_as_in_full(data: bytes, seed: int) -> None:
+    """What is read as a change of another file equals the full reading, warnings included; a refused file is never read so."""
+    _, base = parse_base(data, "t.mps")
+    other = mutated(data, seed)
+    full = _reading(other)
+    related = None if base is None else parse_related(base, other, "t.mps")
+    if related is not None:
+        assert _agree(related, full)
+
+
+def test_numbers_of_sides_bounds_and_costs_are_read_as_changes() -> None:
+    """Files that differ in the name, right-hand sides, ranges, bounds (even in their number) and costs share matrix and names."""
+    head = "* made by hand\nNAME first\nROWS\n N c\n L r\n G s\nCOLUMNS\n    x c 1 r 1\n    y c 2 s 1\nRHS\n    b r 4\n"
+    base = head + "BOUNDS\n UP b x 4\nENDATA\n"
+    reader = FamilyReader()
+    first = reader.read(base.encode(), "0.mps")
+    for old, new in (
+        ("NAME first", "NAME second"),
+        ("b r 4", "b r -12.5"),
+        ("b r 4", "b r 4 c 3"),
+        ("x c 1 r", "x c 1.75 r"),
+        (" UP b x 4\n", " FX b x 4\n UP b y 9\n"),
+        ("BOUNDS\n UP b x 4\n", ""),
+        ("BOUNDS", "RANGES\n    b r 2\nBOUNDS"),
+        ("* made by hand\n", "* made\n* by hand\n"),
+    ):
+        data = base.replace(old, new).encode()
+        parsed = reader.read(data, "1.mps")
+        assert parsed.related
+        assert parsed.lp.A is first.lp.A
+        assert parsed.lp.col_names is first.lp.col_names
+        assert same_reading(parsed, parse_mps(data, "1.mps"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("r 1", "r 2"),
+        ("L r", "G r"),
+        ("x c 1", "z c 1"),
+        ("y c 2 s 1", "y c 2 s 1.5"),
+        ("ENDATA", ""),
+        ("RHS", "\x0eS"),
+        ("RHS", "ENDATA\nRHS"),
+    ],
+)
+def test_other_differences_are_read_in_full(old: str, new: str) -> None:
+    """A matrix entry, a type or a name that differs, or a file cut short, is never read as a change."""
+    text = "NAME t\nROWS\n N c\n L r\n G s\nCOLUMNS\n    x c 1 r 1\n    y c 2 s 1\nRHS\n    b r 4\nENDATA\n"
+    _, base = parse_base(text.encode(), "0.mps")
+    assert base is not None
+    assert parse_related(base, text.encode(), "1.mps") is not None
+    assert parse_related(base, text.replace(old, new).encode(), "1.mps") is None
