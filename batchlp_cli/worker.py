@@ -44,6 +44,15 @@ def choose_context(factory: str) -> BaseContext:
     return context
 
 
+def start_server(*modules: str) -> None:
+    """Starts the fork server now, with these modules loaded, so that it gets ready while this program still imports its own."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return
+    multiprocessing.get_context("forkserver").set_forkserver_preload([__name__, *modules])
+    with _starting, _deaf_to_signals(), _without_main():
+        forkserver.ensure_running()
+
+
 def start_worker(context: BaseContext, connection: Connection, factory: str, memory_limit_bytes: int | None) -> BaseProcess:
     """Starts a worker process at the other end of a connection; raises OSError or EOFError where it cannot be started."""
     arguments = (connection, factory, memory_limit_bytes)

@@ -23,7 +23,7 @@ ORDER: Mapping[str, Order] = {
         ("certificates",),
         ("safe_bound",),
         ("batch", "solution", "settings", "processes", "interrupts", "events", "pump"),
-        ("problem", "worker"),
+        ("problem", "worker", "status"),
         ("errors", "__init__"),
     ),
     "commands": (("__init__",), ("solve", "inspect"), ("options",)),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,13 +17,17 @@ from batchlp_cli.commands.options import (
     output_options,
     solve_settings,
 )
-from batchlp_cli.console import Talk
 from batchlp_cli.errors import NothingReadable, UsageError
 from batchlp_cli.files.discover import Discovery, shard_inputs
-from batchlp_cli.inspection import inspect_inputs
-from batchlp_cli.run import RunOptions, run
 from batchlp_cli.settings import BackendName, SolutionFormat, SolveSettings
-from batchlp_cli.solution import DECIDED, Status
+from batchlp_cli.status import DECIDED, Status
+from batchlp_cli.worker import start_server
+
+if TYPE_CHECKING:
+    from batchlp_cli.console import Talk
+    from batchlp_cli.run import RunOptions
+
+WORKERS = ("batchlp_cli.files.read.worker", "batchlp_cli.backends.highs.worker")
 
 EPILOG = """\b
 Examples:
@@ -69,17 +72,25 @@ def command(context: click.Context, /, **flags: Any) -> int:
     Models with one matrix are solved together. Integer models are relaxed. Every input gives exactly one row.
     """
     settings = solve_settings(flags)
-    options = run_options(flags, settings, started=context.obj)
+    check_contradictions(flags)
+    shard = flags["shard"] or slurm_shard()
+    start_server(*WORKERS)
+    # What follows loads array libraries; meanwhile the server of the worker processes loads its own.
+    from batchlp_cli.console import Talk
+    from batchlp_cli.inspection import inspect_inputs
+    from batchlp_cli.run import run
+
     discovery, stdin = discover_inputs(flags["paths"], flags["files_from"], flags["null"], flags["input_format"])
     talk = Talk(flags["format"], quiet=flags["quiet"], verbose=flags["verbose"])
-    discovery = _own_part(discovery, options, talk)
+    discovery = _own_part(discovery, shard, talk)
     if flags["dry_run"]:
         with talk:
             found = inspect_inputs(discovery, settings, stdin, talk.listen)
             talk.show_inspection(found)
         return found.exit_code
+    options = run_options(flags, settings, shard, stdin, started=context.obj)
     with talk:
-        report = run(discovery, replace(options, stdin=stdin), talk.listen)
+        report = run(discovery, options, talk.listen)
         talk.finish(report, options.output)
     code = int(str(report["exit_code"]))
     if code == NothingReadable.exit_code:
@@ -87,19 +98,27 @@ def command(context: click.Context, /, **flags: Any) -> int:
     return code
 
 
-def run_options(flags: dict[str, Any], settings: SolveSettings, started: float) -> RunOptions:
-    """Returns the options of the run that the flags ask for; raises UsageError where they contradict each other."""
-    resume = flags["resume"] or flags["retry_failed"]
-    if resume and flags["output"] is None:
+def check_contradictions(flags: dict[str, Any]) -> None:
+    """Raises UsageError where flags contradict each other."""
+    if (flags["resume"] or flags["retry_failed"]) and flags["output"] is None:
         raise UsageError("--resume and --retry-failed go on in a run folder; name it with -o DIR")
+
+
+def run_options(
+    flags: dict[str, Any], settings: SolveSettings, shard: tuple[int, int] | None, stdin: bytes | None, started: float
+) -> RunOptions:
+    """Returns the options of the run that the flags ask for."""
+    from batchlp_cli.run import RunOptions
+
     return RunOptions(
         settings=settings,
         output=flags["output"],
         solutions=SolutionFormat(flags["solutions"]),
-        resume=resume,
+        resume=flags["resume"] or flags["retry_failed"],
         retry_failed=flags["retry_failed"],
-        shard=flags["shard"] or slurm_shard(),
+        shard=shard,
         fail_on=frozenset(Status(word) for word in flags["fail_on"]),
+        stdin=stdin,
         started=started,
     )
 
@@ -121,10 +140,10 @@ def slurm_shard() -> tuple[int, int] | None:
     return position + 1, int(count)
 
 
-def _own_part(discovery: Discovery, options: RunOptions, talk: Talk) -> Discovery:
-    if options.shard is None:
+def _own_part(discovery: Discovery, shard: tuple[int, int] | None, talk: Talk) -> Discovery:
+    if shard is None:
         return discovery
-    i, n = options.shard
+    i, n = shard
     part = shard_inputs(discovery, i, n)
     talk.say(f"shard {i} of {n}: {len(part.inputs)} of {len(discovery.inputs)} inputs (--shard 1/1 takes all)")
     return part
