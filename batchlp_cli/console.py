@@ -133,7 +133,10 @@ class Talk:
         sys.stdout.write(text.getvalue())
 
     def _show_table(self) -> None:
-        table = Table("input", "status", "verified")
+        table = Table()
+        table.add_column("input", overflow="fold")
+        for heading in ("status", "verified"):
+            table.add_column(heading)
         for heading in ("objective", "gap", "iterations", "time"):
             table.add_column(heading, justify="right")
         table.add_column("remark", overflow="fold")

@@ -75,7 +75,7 @@ def result_row(
     integers = int(lp.integer.sum())
     notes = list(verdict.notes)
     if integers:
-        notes.insert(0, f"relaxed: {integers} integer columns were made continuous")
+        notes.insert(0, f"relaxed: {integers} integer column{'s' if integers > 1 else ''}")
     row = empty_row(source, settings_digest)
     row |= {"status": solution.status.value, "verified": verdict.verified, "sense": "max" if lp.maximize else "min"}
     objective = None if verdict.objective is None else lp.sign * verdict.objective
