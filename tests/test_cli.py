@@ -305,3 +305,42 @@ def test_completion_is_there() -> None:
     """The shell completion that click provides is reachable under the program's name."""
     done = batchlp(_BATCHLP_COMPLETE="bash_source")
     assert b"_BATCHLP_COMPLETE=bash_complete" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="needs a file system that nobody may write to")
+def test_a_read_only_place_exits_with_5(tmp_path: Path) -> None:
+    """A run folder where nothing can be written is an output error that names the folder."""
+    write(tmp_path, model_mps=SMALL)
+    done = batchlp("solve", tmp_path / "model.mps", "-o", "/sys/kernel/batchlp-run")
+    assert done.returncode == 5
+    assert b"/sys/kernel/batchlp-run" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_missing_backend_exits_with_4(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A backend whose library is not installed is named, with what to install."""
+    import sys
+
+    from batchlp_cli.commands import exit_code_of
+
+    write(tmp_path, model_mps=SMALL)
+    monkeypatch.setitem(sys.modules, "batchlp_cli.backends.highs.pool", None)
+    assert exit_code_of(["solve", str(tmp_path / "model.mps"), "-q"], 0.0) == 4
+
+
+def test_a_fault_of_ours_exits_with_70_and_asks_for_a_report(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """An exception that nobody expected is told as our fault, with what to send, and never as a result."""
+    import batchlp_cli.run
+    from batchlp_cli.commands import exit_code_of
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("boom")
+
+    write(tmp_path, model_mps=SMALL)
+    monkeypatch.setattr(batchlp_cli.run, "verify", broken)
+    assert exit_code_of(["solve", str(tmp_path / "model.mps"), "-q"], 0.0) == 70
+    told = capfd.readouterr().err
+    assert "boom" in told
+    assert "report" in told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import highspy
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 
 from batchlp_cli.errors import ReadError
 from batchlp_cli.files.inputs import Compression
+from batchlp_cli.files.lp_mend import mend
 from batchlp_cli.files.read.messages import ReadRequest, Work
 from batchlp_cli.files.read.spool import remove_file, spool_file
 from batchlp_cli.files.refuse import count_in_text, missing_parts
@@ -18,31 +20,84 @@ from batchlp_cli.worker import captured_output
 
 SMALLEST_COEFFICIENT = 1e-12  # HiGHS drops |a| at or below; its own default of 1e-9 would change models
 UTF8_BOM = b"\xef\xbb\xbf"
+_DROPS_CONSTANT = "constant on the left-hand side"
 _SAID = re.compile(r"^(ERROR|WARNING):\s*(.*)$")
 _PLACE = re.compile(r"^\s*-->\s.*?:(\d+):(\d+)\s*$")
 _ROUTINE = re.compile(r"^(Running HiGHS|Copyright|Includes third|MIP |LP |QP |Coefficient ranges|\s|$)")
 
 
 def read_lp(text: bytes, work: Work) -> tuple[LinearProgram, tuple[str, ...]]:
-    """Returns the LP and warnings; HiGHS gets the file itself where it can read it, else a copy in UTF-8.
+    """Returns the LP and warnings. What HiGHS refuses or misreads is mended if it is plain what was meant (`lp_mend`).
 
-    Raises ReadError with what HiGHS said, or where what it read is no LP or not what the text says.
+    Raises ReadError with what HiGHS said of the file as it is, or where what it read is no LP or not what the text says.
     """
+    plain, encoding = _in_utf8(text)
+    try:
+        lp, warnings = _read_text(plain, plain is text, work)
+        failure = _misreading(lp.name, warnings)
+    except ReadError as error:
+        failure = error
+    if failure is not None:
+        lp, warnings = _read_mended(plain, work, failure)
+    return lp, (*encoding, *warnings, *_crossings(lp))
+
+
+def _misreading(name: str, warnings: tuple[str, ...]) -> ReadError | None:
+    """Returns the error that a warning of HiGHS should have been."""
+    if any(_DROPS_CONSTANT in warning for warning in warnings):
+        return ReadError(
+            f"{name}: a constant on the left of a constraint, which HiGHS' reader drops; move it to the right-hand side"
+        )
+    return None
+
+
+def _read_mended(plain: bytes, work: Work, failure: ReadError) -> tuple[LinearProgram, tuple[str, ...]]:
+    """Reads the text once more with its rows mended; raises the failure where that cannot be done or does not help."""
+    mended = mend(plain.decode())
+    if mended is None:
+        raise failure
+    try:
+        lp, warnings = _read_text(mended.text.encode(), False, work)
+    except ReadError:
+        raise failure from None
+    if _misreading(lp.name, warnings) is not None:
+        raise failure
+    lower, upper = lp.row_lower.copy(), lp.row_upper.copy()
+    for row, (low, high) in mended.sides.items():
+        if row >= lp.m or lower[row] != low:
+            raise failure
+        upper[row] = high
+    return dataclasses.replace(lp, row_lower=lower, row_upper=upper), (*mended.notes, *warnings)
+
+
+def _crossings(lp: LinearProgram) -> tuple[str, ...]:
+    """Warns of the first column whose bounds cross, which often is an upper bound below the default lower bound of 0."""
+    crossed = np.flatnonzero(lp.col_lower > lp.col_upper)
+    if not crossed.size:
+        return ()
+    j = int(crossed[0])
+    default = " (the default)" if lp.col_lower[j] == 0 else ""
+    return (
+        f"column {lp.col_name(j)} has lower bound {lp.col_lower[j]:.9g}{default} above its upper bound {lp.col_upper[j]:.9g}",
+    )
+
+
+def _read_text(text: bytes, is_file: bool, work: Work) -> tuple[LinearProgram, tuple[str, ...]]:
+    """Gives HiGHS the file itself where the text is that of the file and it can read it, else a copy."""
     request = work.request
-    plain, warning = _in_utf8(text)
-    if plain is text and _is_direct(request):
+    if is_file and _is_direct(request):
         assert request.path is not None
         lp, warnings = _read_path(request.path, text, request)
         return _linear_program(lp, request.name), warnings
     try:
-        path = spool_file(work.spool, request.key, request.format, plain)
+        path = spool_file(work.spool, request.key, request.format, text)
     except ReadError as error:
         raise ReadError(f"{request.name}: {error}") from error
     try:
-        lp, warnings = _read_path(path, plain, request)
+        lp, warnings = _read_path(path, text, request)
     finally:
         remove_file(path)
-    return _linear_program(lp, request.name), (*warning, *warnings)
+    return _linear_program(lp, request.name), warnings
 
 
 def _is_direct(request: ReadRequest) -> bool:
