@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,10 @@ import scipy.sparse as sp
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from batchlp_cli.families import Varied, facility_location, vary  # noqa: E402
 from batchlp_cli.files.mps import parse_mps  # noqa: E402
 from batchlp_cli.files.mps_family import FamilyReader  # noqa: E402
+from batchlp_cli.files.mps_writer import write_mps  # noqa: E402
 from batchlp_cli.problem import LinearProgram  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data"
@@ -49,9 +52,7 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path, help="MPS files, .gz too (default: large published ones, if at hand)")
     parser.add_argument("--family-files", type=int, default=1000, help="files of the generated family (default 1000)")
     options = parser.parse_args()
-    print(
-        f"highspy {highspy.Highs().version()}, Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}\n"
-    )
+    print(f"highspy {version('highspy')}, Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}\n")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "f.mps"
         large_files(options.files or [p for p in (DATA / f"{name}.mps.gz" for name in LARGE) if p.exists()], path)
@@ -63,7 +64,8 @@ def main() -> None:
             paths = sorted((DATA / "families" / name).glob("*.mps.gz"))
             if paths:
                 family(name, len(paths), (contents(p) for p in paths), path)
-        family("generated 3000 x 3000", options.family_files, generated_family(options.family_files), path)
+        for what in Varied:
+            family(f"facility location, {what} varied", options.family_files, generated_family(options.family_files, what), path)
 
 
 def large_files(paths: list[Path], path: Path) -> None:
@@ -149,25 +151,11 @@ def to_lp(path: Path) -> LinearProgram:
     )
 
 
-def generated_family(count: int, m: int = 3000, n: int = 3000, per_column: int = 5) -> Iterator[bytes]:
-    """Yields files that differ in name, all right-hand sides and a tenth of the costs."""
-    rng = np.random.default_rng(1)
-    rows = [f" {'LGE'[i % 3]}  r{i}\n" for i in range(m)]
-    entries = [
-        "".join(
-            f"    x{j}  r{i}  {v:.6g}\n"
-            for i, v in zip(rng.choice(m, per_column, replace=False), rng.normal(size=per_column), strict=True)
-        )
-        for j in range(n)
-    ]
-    bounds = "".join(f" UP b  x{j}  {10 + j % 7}\n" for j in range(n))
-    costs = rng.normal(size=n)
-    for k in range(count):
-        costs[rng.choice(n, n // 10, replace=False)] = rng.normal(size=n // 10)
-        columns = "".join(f"    x{j}  cost  {costs[j]:.12g}\n{entries[j]}" for j in range(n))
-        sides = "".join(f"    s  r{i}  {v:.12g}\n" for i, v in enumerate(rng.normal(size=m)))
-        text = f"NAME member{k}\nROWS\n N  cost\n{''.join(rows)}COLUMNS\n{columns}RHS\n{sides}BOUNDS\n{bounds}ENDATA\n"
-        yield text.encode()
+def generated_family(count: int, what: Varied) -> Iterator[bytes]:
+    """Yields the files of the family that scripts/bench.py solves: facility location of about 3000 x 3000."""
+    batch = vary(facility_location(30, 100, seed=1), count, seed=2, what=what)
+    for i in range(count):
+        yield write_mps(batch.member(i)).encode()
 
 
 if __name__ == "__main__":

@@ -132,7 +132,8 @@ numbers = st.integers(-9, 9)
 )
 def test_mended_text_says_what_was_written(rows: list[tuple[int, int, int, int, str]]) -> None:
     """For any mix of rows, the mended text and its sides give each row the bounds that its writing means."""
-    lines, sides = [], []
+    lines: list[str] = []
+    sides: list[tuple[int, int | None]] = []
     for a, b, low, constant, kind in rows:
         terms = f"{'-' if a < 0 else '+'} {abs(a)} x {'-' if b < 0 else '+'} {abs(b)} y"
         if kind == "plain":

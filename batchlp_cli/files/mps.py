@@ -20,6 +20,8 @@ from batchlp_cli.files.mps_fields import MAX_LINE_BYTES, LineError, fixed_fields
 from batchlp_cli.files.mps_headers import KEYWORDS, read_headed_value, read_header
 from batchlp_cli.files.mps_model import MpsModel
 
+__all__ = ["LineReader", "LineRefused", "NegativeUpper", "ParsedModel", "parse_mps", "read_model"]
+
 BLOCK_BYTES = 1 << 18
 SMALL_BYTES = 1000
 CAREFUL: dict[str, mps_sections.Handler] = {

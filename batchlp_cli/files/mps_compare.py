@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from batchlp_cli.files.mps_keys import MASKS, as_view
 from batchlp_cli.files.mps_model import Int64s
 
-PROBED = 16
 FEW = 50
 
 
@@ -19,21 +17,16 @@ def line_breaks(data: bytes) -> Int64s:
     return np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10)
 
 
-def changed_lines(
-    old: bytes, old_breaks: Int64s, new: bytes, acceptable: Callable[[bytes, bytes], bool]
-) -> tuple[bytes, bytes] | None:
-    """Returns the lines that differ, of the old and of the new text.
-
-    Answers None where the texts have not equally many lines, and early where the first lines that differ are not acceptable.
-    """
+def changed_lines(old: bytes, old_breaks: Int64s, new: bytes, limit: int) -> tuple[bytes, bytes] | None:
+    """Returns the lines that differ, of the old and of the new text; None where there are more than `limit`, or where the texts
+    have not equally many lines."""
     new_breaks = line_breaks(new)
     if len(old_breaks) != len(new_breaks) or not new.endswith(b"\n") or not old.endswith(b"\n"):
         return None
     old_starts = np.concatenate(([0], old_breaks[:-1] + 1))
     new_starts = np.concatenate(([0], new_breaks[:-1] + 1))
     longer = np.flatnonzero((old_breaks - old_starts) != (new_breaks - new_starts))
-    probe = longer[:PROBED]
-    if probe.size and not acceptable(_lines(old, old_starts, old_breaks, probe), _lines(new, new_starts, new_breaks, probe)):
+    if len(longer) > limit:
         return None
     if len(longer) <= FEW:
         # Between lines of changed length both texts lie side by side, so each run is one comparison.
@@ -44,6 +37,8 @@ def changed_lines(
         same = np.flatnonzero((old_breaks - old_starts) == (new_breaks - new_starts))
         changed = [same[_changed_words(old, old_starts[same], new, new_starts[same], (old_breaks - old_starts)[same])]]
     lines = np.sort(np.concatenate([longer, *changed]))
+    if len(lines) > limit:
+        return None
     return _lines(old, old_starts, old_breaks, lines), _lines(new, new_starts, new_breaks, lines)
 
 

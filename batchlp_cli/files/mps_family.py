@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from batchlp_cli.errors import ModelError
-from batchlp_cli.files.mps import LineReader, LineRefused, read_model, special_lines, unix_text
+from batchlp_cli.files.mps import LineReader, LineRefused, parse_mps, read_model, special_lines, unix_text
 from batchlp_cli.files.mps_assemble import Matrix, ParsedModel, build_matrix, finish
 from batchlp_cli.files.mps_bounds import NegativeUpper
 from batchlp_cli.files.mps_compare import changed_lines, line_breaks
@@ -30,8 +30,8 @@ NEXT_HEADER = re.compile(rb"\n[^ \t\r\n*]")
 ZERO = np.uint64(0)
 PREAMBLE_BYTES = 1 << 16
 KEPT_BYTES = 1 << 27
-KEPT_BASES = 4
-KEPT_FIELDS = 2
+KEPT_BASES = 2
+PATIENCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,8 @@ def _reuse(old: MpsModel, new: MpsModel, section: str, shift: int) -> None:
 
 def _changed_costs(base: ParsedBase, columns: bytes) -> Vector | None:
     """Returns the costs [n] of a file whose COLUMNS differ from the base's in numbers of the objective only, else None."""
-    lines = changed_lines(base.columns, base.breaks, columns, lambda old, new: _cost_changes(base, old, new) is not None)
+    # A column has one cost, so more lines than columns cannot differ in costs alone.
+    lines = changed_lines(base.columns, base.breaks, columns, len(base.matrix.c))
     changes = None if lines is None else _cost_changes(base, *lines)
     if changes is None:
         return None
@@ -236,9 +237,8 @@ def _cost_changes(base: ParsedBase, old_lines: bytes, new_lines: bytes) -> tuple
     old, new = base.recent.get(old_lines) or _fields(old_lines), _fields(new_lines)
     if old is None or new is None or not np.array_equal(old.block.counts, new.block.counts):
         return None
-    base.recent[old_lines] = base.recent.pop(old_lines, old)
-    while len(base.recent) > KEPT_FIELDS:
-        del base.recent[next(iter(base.recent))]
+    base.recent.clear()
+    base.recent[old_lines] = old
     differ = np.zeros(len(new.places), dtype=np.bool_)
     for k in range(max(len(old.words), len(new.words))):
         differ |= (old.words[k] if k < len(old.words) else ZERO) != (new.words[k] if k < len(new.words) else ZERO)
@@ -264,17 +264,25 @@ def _fields(lines: bytes) -> Fields | None:
 
 
 class FamilyReader:
-    """Reads files one after the other and keeps the last ones as bases, so that related files are read as changes."""
+    """Reads files one after the other and keeps the last ones as bases, so that related files are read as changes.
+
+    Where file after file is unrelated to those before, only two of eight are still compared and kept.
+    """
 
     def __init__(self, *, negative_upper: NegativeUpper = NegativeUpper.FREE) -> None:
         self.negative_upper = negative_upper
         self._bases: list[ParsedBase] = []
+        self._misses = 0
 
     def read(self, data: bytes, name: str) -> ParsedModel:
         """Returns exactly what parse_mps returns, but for the mark `related` and shared arrays. Raises ReadError as it does."""
+        self._misses += 1
+        if self._misses > PATIENCE and self._misses % 8 > 1:
+            return parse_mps(data, name, negative_upper=self.negative_upper)
         for base in self._bases:
             parsed = parse_related(base, data, name)
             if parsed is not None:
+                self._misses = 0
                 self._bases.remove(base)
                 self._bases.insert(0, base)
                 return parsed
