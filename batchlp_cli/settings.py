@@ -25,6 +25,15 @@ class SolutionFormat(StrEnum):
     NONE = "none"
 
 
+class NegativeUpper(StrEnum):
+    """What a negative upper bound of a column without a lower bound does to the lower bound: free it (CPLEX, SAS, COIN-OR;
+    the default), keep it at 0 (HiGHS, SCIP), or refuse the file."""
+
+    FREE = "free"
+    KEEP = "keep"
+    ERROR = "error"
+
+
 def available_cores() -> int:
     """Returns the cores given to this process: SLURM_CPUS_PER_TASK, and never more than the affinity mask allows."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -57,7 +66,8 @@ class SolveSettings:
     jobs: worker processes (default: the cores given). tol: relative tolerance of the referee, 1e-10 to 1e-1 (default
     1e-6). time_limit: seconds an LP (default none). iteration_limit: iterations an LP (default none). memory_bytes: what
     a window of inputs may take in the main process (default a quarter of the memory given). read_timeout: seconds a file
-    may take to read (default 60). max_file_bytes: largest file after decompression (default 2 GiB). fallback: solve
+    may take to read (default 60). max_file_bytes: largest file after decompression (default 2 GiB).
+    negative_upper: what a negative upper bound of a column without a lower one means in an MPS file. fallback: solve
     once more, carefully, what the referee refused. careful: cold, without presolve, tightened, certificates
     constructed (set by the fallback, not by a flag).
     """
@@ -70,6 +80,7 @@ class SolveSettings:
     memory_bytes: int = field(default_factory=lambda: available_memory_bytes() // 4)
     read_timeout: float = 60.0
     max_file_bytes: int = 2 << 30
+    negative_upper: NegativeUpper = NegativeUpper.FREE
     fallback: bool = True
     careful: bool = False
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
-from batchlp_cli.kkt import verify
 
 from batchlp_cli.backends.base import Backend
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.batch import LPBatch
+from batchlp_cli.kkt import verify
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Solution, Status, Verdict

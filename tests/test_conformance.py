@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.known import KNOWN, KnownLP
 
 from batchlp_cli.backends.base import Backend
 from batchlp_cli.batch import LPBatch
@@ -24,6 +23,7 @@ from tests.conformance import (
     scenario_batch,
     solve_all,
 )
+from tests.known import KNOWN, KnownLP
 
 
 @pytest.fixture(scope="module", params=list(BACKENDS))

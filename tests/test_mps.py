@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mps_files import differences, same_reading
 from scipy.optimize import linprog
 
 from batchlp_cli.errors import ReadError
 from batchlp_cli.files.mps import parse_mps
-from batchlp_cli.files.mps_bounds import NegativeUpper
 from batchlp_cli.problem import LinearProgram
+from batchlp_cli.settings import NegativeUpper
+from tests.mps_files import differences, same_reading
 
 FOLDER = Path(__file__).parent / "data" / "mps"
 INF = float("inf")

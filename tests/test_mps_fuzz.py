@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mps_files import SEEDED, mps_files, same_reading
 
 from batchlp_cli.errors import ReadError
 from batchlp_cli.files import mps
@@ -18,6 +17,7 @@ from batchlp_cli.files.mps_assemble import ParsedModel
 from batchlp_cli.files.mps_family import FamilyReader, parse_base, parse_related
 from batchlp_cli.files.mps_keys import KeyTable, as_words
 from batchlp_cli.files.mps_numbers import parse_numbers
+from tests.mps_files import SEEDED, mps_files, same_reading
 
 
 @given(mps_files())

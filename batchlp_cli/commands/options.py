@@ -13,7 +13,7 @@ import click
 from batchlp_cli.errors import UsageError
 from batchlp_cli.files.discover import Discovery, discover, read_file_list
 from batchlp_cli.files.inputs import ModelFormat
-from batchlp_cli.settings import BackendName, SolveSettings, available_cores, available_memory_bytes
+from batchlp_cli.settings import BackendName, NegativeUpper, SolveSettings, available_cores, available_memory_bytes
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -81,6 +81,13 @@ def input_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--input-format",
                 type=click.Choice([f.value for f in ModelFormat]),
                 help="Format of the model on stdin (-), and of files whose ending does not tell.",
+            ),
+            option(
+                "--negative-upper",
+                type=click.Choice([rule.value for rule in NegativeUpper]),
+                default="free",
+                show_default=True,
+                help="MPS: a negative upper bound without a lower one frees the lower bound, keeps it at 0, or is an error.",
             ),
             option("--read-timeout", type=float, default=60.0, show_default=True, help="Seconds that reading a file may take."),
             option("--max-file-size", type=Size(), default="2G", show_default=True, help="Largest file after decompression."),
@@ -151,5 +158,6 @@ def solve_settings(flags: dict[str, Any]) -> SolveSettings:
         memory_bytes=flags["memory"] or available_memory_bytes() // 4,
         read_timeout=flags["read_timeout"],
         max_file_bytes=flags["max_file_size"],
+        negative_upper=NegativeUpper(flags["negative_upper"]),
         fallback=not flags.get("no_fallback", False),
     )

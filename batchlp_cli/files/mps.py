@@ -14,11 +14,11 @@ import numpy as np
 from batchlp_cli.errors import ReadError
 from batchlp_cli.files import mps_sections
 from batchlp_cli.files.mps_assemble import ParsedModel, build_matrix, finish
-from batchlp_cli.files.mps_bounds import NegativeUpper
 from batchlp_cli.files.mps_fast import SECTIONS, BlockReader
 from batchlp_cli.files.mps_fields import MAX_LINE_BYTES, LineError, fixed_fields, free_fields, looks_fixed, shown
 from batchlp_cli.files.mps_headers import KEYWORDS, read_headed_value, read_header
 from batchlp_cli.files.mps_model import MpsModel
+from batchlp_cli.settings import NegativeUpper
 
 __all__ = ["LineReader", "LineRefused", "NegativeUpper", "ParsedModel", "parse_mps", "read_model"]
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from batchlp_cli.files.mps_bounds import NegativeUpper, infinite, resolve_bounds
+from batchlp_cli.files.mps_bounds import infinite, resolve_bounds
 from batchlp_cli.files.mps_model import Int64s, MpsModel, Table, note_texts
 from batchlp_cli.files.mps_numbers import INFINITE
 from batchlp_cli.files.mps_trace import Findings, entry_line, line_of
 from batchlp_cli.problem import LinearProgram, Vector
+from batchlp_cli.settings import NegativeUpper
 
 N, L, G, E = b"NLGE"
 

@@ -4,29 +4,19 @@ negative upper bounds without a lower one. docs/formats.md says whom each rule f
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import numpy as np
 
 from batchlp_cli.files.mps_model import Bound
 from batchlp_cli.files.mps_numbers import INFINITE
 from batchlp_cli.files.mps_trace import Findings, line_of
 from batchlp_cli.problem import Mask, Vector
+from batchlp_cli.settings import NegativeUpper
 
 SETS_LOWER = np.isin(np.arange(9), [Bound.LO, Bound.FX, Bound.FR, Bound.MI, Bound.BV, Bound.LI])
 SETS_UPPER = np.isin(np.arange(9), [Bound.UP, Bound.FX, Bound.FR, Bound.PL, Bound.BV, Bound.UI])
 MAKES_INTEGER = np.isin(np.arange(9), [Bound.BV, Bound.LI, Bound.UI])
 LOWER_OF = np.where(np.isin(np.arange(9), [Bound.FR, Bound.MI]), -np.inf, np.where(np.arange(9) == Bound.BV, 0.0, np.nan))
 UPPER_OF = np.where(np.isin(np.arange(9), [Bound.FR, Bound.PL]), np.inf, np.where(np.arange(9) == Bound.BV, 1.0, np.nan))
-
-
-class NegativeUpper(StrEnum):
-    """What a negative upper bound of a column without a lower bound does to the lower bound: free it (CPLEX, SAS, COIN-OR;
-    the default), keep it at 0 (HiGHS, SCIP), or refuse the file."""
-
-    FREE = "free"
-    KEEP = "keep"
-    ERROR = "error"
 
 
 def resolve_bounds(whole: Findings, negative_upper: NegativeUpper) -> tuple[Vector, Vector, Mask]:

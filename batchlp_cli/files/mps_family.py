@@ -15,7 +15,6 @@ import numpy as np
 from batchlp_cli.errors import ModelError
 from batchlp_cli.files.mps import LineReader, LineRefused, parse_mps, read_model, special_lines, unix_text
 from batchlp_cli.files.mps_assemble import Matrix, ParsedModel, build_matrix, finish
-from batchlp_cli.files.mps_bounds import NegativeUpper
 from batchlp_cli.files.mps_compare import changed_lines, line_breaks
 from batchlp_cli.files.mps_fast import BlockReader
 from batchlp_cli.files.mps_headers import read_header, title_of
@@ -23,6 +22,7 @@ from batchlp_cli.files.mps_keys import Block, Words, cut
 from batchlp_cli.files.mps_model import Int32s, Int64s, MpsModel, Table
 from batchlp_cli.files.mps_numbers import INFINITE, parse_numbers
 from batchlp_cli.problem import Vector
+from batchlp_cli.settings import NegativeUpper
 
 TAIL = frozenset({"RHS", "RANGES", "BOUNDS", "ENDATA"})
 NAME_LINE = re.compile(rb"^NAME(?:[ \t][^\n]*)?\r?\n", re.MULTILINE)

@@ -125,7 +125,7 @@ class ModelReader:
                 request = next(waiting, None)
                 if request is None:
                     return None
-                work = Work(request, self._settings.max_file_bytes, self._spool)
+                work = Work(request, self._settings.max_file_bytes, self._spool, self._settings.negative_upper)
             works[work.request.key] = work
             return Task(work.request.key, work, deadline=self._settings.read_timeout)
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from batchlp_cli.files.inputs import Compression, Input, ModelFormat
 from batchlp_cli.problem import LinearProgram, Mask, Vector
+from batchlp_cli.settings import NegativeUpper
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,15 @@ class Names(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A request as a worker gets it: with limit, spool folders to try in turn, and whether to send all parts once more."""
+    """A request as a worker gets it: its limit, spool folders to try in turn, what a negative upper bound means in MPS.
+
+    resend: send matrix and names even if they were sent before.
+    """
 
     request: ReadRequest
     limit_bytes: int
     spool: tuple[str, ...]
+    negative_upper: NegativeUpper = NegativeUpper.FREE
     resend: bool = False
 
 

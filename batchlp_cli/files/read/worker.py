@@ -90,6 +90,8 @@ class Reader:
         request = work.request
         refuse_what_is_no_text(text, request.format, request.name)
         if request.format is ModelFormat.MPS:
+            if self._families.negative_upper is not work.negative_upper:
+                self._families = FamilyReader(negative_upper=work.negative_upper)
             parsed = self._families.read(text, request.name)
             return parsed.lp, parsed.warnings
         from batchlp_cli.files.read.lp_format import read_lp  # loads HiGHS, which MPS files do not need
