@@ -6,11 +6,12 @@ Every check allows for the rounding of its own arithmetic; what is left to a tol
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from batchlp_cli.problem import Vector
-from batchlp_cli.safe_bound import BoundParts, Numbers, best_parts, gamma, priced, times
+from batchlp_cli.safe_bound import BoundParts, Numbers, bound_parts, gamma, priced, times, with_implied_bounds
 from batchlp_cli.solution import Solution
 
 Word = tuple[int, str, tuple[str, ...]]
@@ -22,11 +23,12 @@ def crossing(numbers: Numbers, members: int) -> list[str]:
     words = [""] * members
     sides = (("row", numbers.row_lower, numbers.row_upper), ("column", numbers.col_lower, numbers.col_upper))
     for kind, lower, upper in sides:
+        lower, upper = np.broadcast_arrays(lower, upper)
         crossed = (lower > upper) | np.isposinf(lower) | np.isneginf(upper)
         for k in np.flatnonzero(crossed.any(axis=1)):
-            i = int(np.flatnonzero(crossed[k])[0])
-            low, high = (float(a[k if len(a) > 1 else 0, i]) for a in (lower, upper))
-            text = f"{kind} {i + 1} has lower bound {low:.9g} and upper bound {high:.9g}: no number lies between"
+            i = int(np.argmax(crossed[k]))
+            low, high = float(lower[k, i]), float(upper[k, i])  # in full: they may differ in the last digit only
+            text = f"{kind} {i + 1} has lower bound {low!r} and upper bound {high!r}: no number lies between"
             for member in [int(k)] if len(crossed) > 1 else range(members):
                 words[member] = words[member] or text
     return words
@@ -38,40 +40,48 @@ def check_farkas(numbers: Numbers, solutions: Sequence[Solution], members: Seque
     Solvers' rays leave rounding noise in reduced costs that price infinite bounds. Where the rows imply no bound for such
     a column, the ray still proves that no x with |x_j| <= R there is feasible, R = bound / sum |r_j|; that is accepted
     where R >= (1 + largest finite bound) / tol, with a note. The depth bound / (||y||_1 + ||r||_1) is, roughly, by how much
-    some bound must be violated at least; a note says when it is below tol.
+    some bound must be violated at least; a note says when it is below tol (1 + ||b||), b the finite row bounds.
     """
     if not members:
         return
-    part = _part(numbers, members)
-    no_cost = Numbers(part.A, np.zeros((1, part.A.shape[1])), part.row_lower, part.row_upper, part.col_lower, part.col_upper)
-    Y = np.array([solutions[k].ray for k in members], dtype=np.float64)
-    size = np.abs(Y).max(axis=1, initial=0.0)
-    Y = Y / np.where(size > 0, size, 1.0)[:, None]
-    parts = best_parts(no_cost, Y)
-    depth = _depth(no_cost, Y, parts)
-    largest = _largest_bound(part)
-    rhs = _row_norm(part)
+    part = numbers.take(members)
+    with np.errstate(over="ignore", invalid="ignore"):
+        no_cost = replace(part, cost=np.zeros((1, part.cost.shape[1])))
+        Y = _scaled_rays(solutions, members)
+        plain = bound_parts(no_cost, Y)
+        # a bound that the rows imply may be so large that the ray proves more without it
+        implied = with_implied_bounds(no_cost, plain)
+        weight = np.abs(priced(no_cost, Y)).sum(axis=1) + np.maximum(-plain.low, plain.high).sum(axis=1)
+        shallow = np.broadcast_to(tol * (1 + _row_norm(part)), weight.shape) * weight
+        far = np.broadcast_to((1 + _largest_bound(part)) / tol, weight.shape)
+        facts = [np.stack([parts.finite, _noise(parts), weight, far, shallow], axis=1) for parts in (implied, plain)]
     for position, k in enumerate(members):
-        notes: list[str] = []
-        bound = float(parts.finite[position])
-        noise = float(np.where(parts.endless[position], np.maximum(-parts.low[position], parts.high[position]), 0.0).sum())
-        needed = (1 + largest[position if len(largest) > 1 else 0]) / tol
-        if not bound > 0:
-            yield k, f"the ray proves nothing: its cost-free dual bound is {bound:.3g}, not above 0", ()
-            continue
-        if noise > 0 and bound / noise < needed:
-            yield k, f"the ray proves infeasibility only for |x| up to {bound / noise:.3g}, expected {needed:.3g}", ()
-            continue
-        if noise > 0:
-            notes.append(f"the ray proves that no x with |x_j| up to {bound / noise:.3g} is feasible")
-        if depth[position] < tol * (1 + rhs[position if len(rhs) > 1 else 0]):
-            notes.append(f"infeasible by about {depth[position]:.3g} only: feasible within the tolerance {tol:g}")
-        yield k, "", tuple(notes)
+        words = [_farkas_word(*fact[position].tolist()) for fact in facts]
+        yield k, *(words[1] if words[0][0] and not words[1][0] else words[0])
 
 
-def _depth(numbers: Numbers, Y: Vector, parts: BoundParts) -> Vector:
-    weights = np.abs(priced(numbers, Y)).sum(axis=1) + np.abs(parts.low + parts.high).sum(axis=1) / 2
-    return np.asarray(np.where(weights > 0, parts.finite / np.where(weights > 0, weights, 1.0), 0.0))
+def _farkas_word(bound: float, noise: float, weight: float, far: float, shallow: float) -> tuple[str, tuple[str, ...]]:
+    """Returns why a cost-free bound proves nothing, or empty and what a user should know of the proof.
+
+    noise: sum of the |r_j| that price infinite bounds; weight: ||y||_1 + ||r||_1; far: the radius that is asked for;
+    shallow: the bound below which the proof depends on the tolerance.
+    """
+    if not (np.isfinite(bound) and bound > 0):
+        return f"the ray proves nothing: its cost-free dual bound is {bound:.3g}, not above 0", ()
+    notes = []
+    if noise != 0:
+        radius = bound / noise
+        if not radius >= far:
+            return f"the ray proves infeasibility only for |x| up to {radius:.3g}, expected at least {far:.3g}", ()
+        notes.append(f"the proof covers points with |x_j| up to {radius:.3g}")
+    if bound < shallow:
+        notes.append(f"infeasible by only about {bound / weight:.3g}: depends on the tolerance")
+    return "", tuple(notes)
+
+
+def _noise(parts: BoundParts) -> Vector:
+    """Returns the sum [B] of the largest |r_j| of each interval over the columns whose term is -inf."""
+    return np.asarray(np.where(parts.endless, np.maximum(-parts.low, parts.high), 0.0).sum(axis=1))
 
 
 def check_unbounded(numbers: Numbers, solutions: Sequence[Solution], members: Sequence[int], tol: float) -> Iterator[Word]:
@@ -82,41 +92,47 @@ def check_unbounded(numbers: Numbers, solutions: Sequence[Solution], members: Se
     """
     if not members:
         return
-    part = _part(numbers, members)
-    D = np.array([solutions[k].ray for k in members], dtype=np.float64)
-    size = np.abs(D).max(axis=1, initial=0.0)
-    D = D / np.where(size > 0, size, 1.0)[:, None]
-    n = part.A.shape[1]
-    slope = (part.cost * D).sum(axis=1)
-    slope_error = gamma(float(n + 2)) * np.abs(part.cost * D).sum(axis=1)
-    entries = np.diff(part.A.indptr).astype(np.float64)
-    along = times(part.A, D)
-    along_error = gamma(entries + 2) * times(abs(part.A), np.abs(D))
-    violation = np.zeros(len(members))
-    for value, error, lower, upper in (
-        (along, along_error, part.row_lower, part.row_upper),
-        (D, np.zeros((1, n)), part.col_lower, part.col_upper),
-    ):
-        down = np.where(np.isfinite(lower), -value - error, 0.0)
-        up = np.where(np.isfinite(upper), value - error, 0.0)
-        violation = np.maximum(violation, np.maximum(down, up).max(axis=1, initial=0.0))
-    scale = 1 + np.linalg.norm(part.cost, axis=1)
+    part = numbers.take(members)
+    D = _scaled_rays(solutions, members)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # slope = c @ d,   |error| <= gamma_n |c| @ |d|
+        terms = part.cost * D
+        slope = terms.sum(axis=1)
+        error = gamma(terms.shape[1] + 2.0) * np.abs(terms).sum(axis=1)
+        violation = _leaves_cone(part, D)
+        needed = tol * np.abs(slope) / (1 + np.linalg.norm(part.cost, axis=1))
     for position, k in enumerate(members):
-        improves = slope[position] + slope_error[position] < 0
-        V, c_norm = float(violation[position]), float(scale[position if len(scale) > 1 else 0])
-        if not improves:
-            yield k, f"the ray does not improve: c @ d is {slope[position]:.3g}", ()
-        elif not V * c_norm <= tol * abs(slope[position]):
-            yield k, f"the ray leaves the feasible directions by {V:.3g}, with c @ d {slope[position]:.3g}", ()
+        fall, off, most = float(slope[position] + error[position]), float(violation[position]), float(needed[position])
+        if not (np.isfinite(fall) and fall < 0):
+            yield k, f"the ray does not improve: c @ d is {slope[position]:.3g}, with rounding {fall:.3g}, expected below 0", ()
+        elif not (np.isfinite(off) and off <= most):
+            yield k, f"the ray leaves the feasible directions by {off:.3g}, expected at most {most:.3g}", ()
         else:
             yield k, "", ()
 
 
-def _part(numbers: Numbers, members: Sequence[int]) -> Numbers:
-    """Returns the numbers of some members."""
-    names = ("cost", "row_lower", "row_upper", "col_lower", "col_upper")
-    arrays = (getattr(numbers, name) for name in names)
-    return Numbers(numbers.A, *(a if len(a) == 1 else a[list(members)] for a in arrays))
+def _leaves_cone(part: Numbers, D: Vector) -> Vector:
+    """Returns by how much, rounding included, D [B, n] leaves the recession cones of row and column bounds: [B]."""
+    matrix = part.matrix
+    along = times(matrix.A, D)
+    error = gamma(np.diff(matrix.A.indptr) + 2.0) * times(abs(matrix.A), np.abs(D))
+    zero = np.zeros((1, D.shape[1]))
+    violation = np.zeros(len(D))
+    for value, slack, lower, upper in (
+        (along, error, part.row_lower, part.row_upper),
+        (D, zero, part.col_lower, part.col_upper),
+    ):
+        down = np.where(np.isfinite(lower), slack - value, 0.0)
+        up = np.where(np.isfinite(upper), slack + value, 0.0)
+        violation = np.maximum(violation, np.maximum(down, up).max(axis=1, initial=0.0))
+    return violation
+
+
+def _scaled_rays(solutions: Sequence[Solution], members: Sequence[int]) -> Vector:
+    """Returns the rays of the members with largest entry 1: [B, size]; a ray of zeros stays one."""
+    rays = np.array([solutions[k].ray for k in members], dtype=np.float64)
+    size = np.abs(rays).max(axis=1, initial=0.0)
+    return rays / np.where(size > 0, size, 1.0)[:, None]
 
 
 def _largest_bound(numbers: Numbers) -> Vector:

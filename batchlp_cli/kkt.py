@@ -4,52 +4,72 @@ Sign conventions and the meaning of every vector are in problem.py and solution.
 reduced costs, residuals, objective and bounds are recomputed from x, y and the ray. A contestant may not judge itself, so
 backends never import this module. Optimal needs, with b the finite row bounds, p = c @ x and D the dual value (no offset),
     ||Ax - proj(Ax)|| <= tol (1 + ||b||),   |x_j - proj(x_j)| <= tol (1 + |bound_j|),
-    ||y and r where they price an infinite bound|| <= tol (1 + ||c||),   |p - D| <= tol (1 + |p| + |D|).
-[D. Applegate et al., Practical large-scale linear programming using PDHG, arXiv 2106.04756, section 2.1]
+    ||y and r where they price an infinite bound|| <= tol (1 + ||c||),   |p - D| <= tol (1 + |p| + |D|),
+a claimed r within tol (1 + ||c||) of c - A.T @ y, and no bounds that cross.
+[D. Applegate et al., Practical large-scale linear programming using primal-dual hybrid gradient, arXiv 2106.04756]
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from batchlp_cli.batch import Field, LPBatch
-from batchlp_cli.certificates import check_farkas, check_unbounded, crossing
+from batchlp_cli.batch import Field, Indices, LPBatch
+from batchlp_cli.certificates import Word, check_farkas, check_unbounded, crossing
 from batchlp_cli.problem import Mask, Vector
-from batchlp_cli.safe_bound import Numbers, lower_bound, times
+from batchlp_cli.safe_bound import Matrix, Numbers, lower_bound, times
 from batchlp_cli.solution import DECIDED, Residuals, Solution, Status, Verdict
 
-SLICE_BYTES = 64 << 20
-"""Dense arrays of a slice of members stay below this, so that a batch of any size needs bounded memory."""
+SLICE_BYTES = 8 << 20
+"""Dense arrays of a slice of members stay near this: memory is bounded, and smaller arrays stay in cache."""
 
 ARRAYS = 16
 """Dense arrays of one member that are alive at once, roughly."""
 
-NO_NOTES: tuple[str, ...] = ()
+NEEDED = {Status.OPTIMAL: ("x", "y"), Status.UNBOUNDED: ("x", "ray"), Status.INFEASIBLE: ("ray",)}
 
 
 def verify(batch: LPBatch, solutions: Sequence[Solution], tol: float) -> list[Verdict]:
     """Returns the referee's word on each member's solution, in order. tol: relative tolerance.
 
     A claim that cannot be checked (no vectors, wrong lengths, NaN) is refused in words, never an exception.
+    Raises ValueError where the number of solutions is not that of the members.
     """
     if len(solutions) != len(batch):
         raise ValueError(f"{len(solutions)} solutions for a batch of {len(batch)} members")
-    m, n = batch.base.A.shape
-    width = max(1, SLICE_BYTES // (8 * ARRAYS * max(1, m + n)))
     verdicts: list[Verdict] = []
-    for start in range(0, len(batch), width):
-        members = range(start, min(start + width, len(batch)))
-        verdicts += _verify_slice(batch.take(members), solutions[start : start + width], tol)
+    for part, numbers, offset in _slices(batch):
+        verdicts += _verify_slice(numbers, offset, solutions[len(verdicts) : len(verdicts) + len(part)], tol)
     return verdicts
 
 
-def numbers_of(batch: LPBatch) -> tuple[Numbers, Vector]:
-    """Returns the numbers of all members, one row for what they share, and their offsets [B]."""
-    values = [_values(batch, code) for code in (Field.COST, Field.ROW_LOWER, Field.ROW_UPPER, Field.COL_LOWER, Field.COL_UPPER)]
-    return Numbers(batch.base.A, *values), batch.dense(Field.OFFSET)[:, 0]
+def dual_bound(batch: LPBatch, Y: Vector) -> Vector:
+    """Returns the rigorous lower bound [B], with offset, that Y [B, m] gives each member; -inf where it gives none.
+
+    Raises ValueError where Y has another shape.
+    """
+    expected = (len(batch), batch.base.m)
+    if np.shape(Y) != expected:
+        raise ValueError(f"the row duals have shape {np.shape(Y)}, expected {expected}")
+    bounds = np.full(len(batch), -np.inf)
+    done = 0
+    for part, numbers, offset in _slices(batch):
+        here = slice(done, done + len(part))
+        bounds[here] = lower_bound(numbers, np.asarray(Y[here], dtype=np.float64), offset)
+        done += len(part)
+    return bounds
+
+
+def _slices(batch: LPBatch) -> Iterator[tuple[LPBatch, Numbers, Vector]]:
+    """Yields pieces of the batch in order, with their numbers and their offsets [B]."""
+    matrix = Matrix(batch.base.A)
+    width = max(1, SLICE_BYTES // (8 * ARRAYS * max(1, batch.base.m + batch.base.n)))
+    for start in range(0, len(batch), width):
+        part = batch if len(batch) <= width else batch.take(range(start, min(start + width, len(batch))))
+        fields = (Field.COST, Field.ROW_LOWER, Field.ROW_UPPER, Field.COL_LOWER, Field.COL_UPPER)
+        yield part, Numbers(matrix, *(_values(part, code) for code in fields)), part.dense(Field.OFFSET)[:, 0]
 
 
 def _values(batch: LPBatch, code: Field) -> Vector:
@@ -61,173 +81,184 @@ def _values(batch: LPBatch, code: Field) -> Vector:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measures:
-    """Residuals of a slice, arrays [B]; NaN where a member has no finite vectors to measure."""
+    """Residuals of a slice, arrays [B]; NaN where a member has no finite vectors to measure.
 
-    primal_abs: Vector
-    primal_rel: Vector
-    dual_abs: Vector
-    dual_rel: Vector
-    gap_abs: Vector
-    gap_rel: Vector
+    objective: with offset. bound: the safe bound, with offset. wrong_r: largest difference of the claimed r, relative.
+    own_rel: largest violation of a row relative to that row's own bound; worst_row: [B] int, the row.
+    """
+
+    residuals: Vector
     objective: Vector
     bound: Vector
     wrong_r: Vector
+    own_rel: Vector
+    worst_row: Indices
 
-    def residuals(self, k: int) -> Residuals:
+    def of(self, k: int) -> Residuals:
         """Returns the residuals of member k."""
-        names = ("primal_abs", "primal_rel", "dual_abs", "dual_rel", "gap_abs", "gap_rel")
-        return Residuals(*(float(getattr(self, name)[k]) for name in names))
+        return Residuals(*(float(value) for value in self.residuals[:, k]))
 
 
-def _verify_slice(batch: LPBatch, solutions: Sequence[Solution], tol: float) -> list[Verdict]:
-    m, n = batch.base.A.shape
-    numbers, offset = numbers_of(batch)
+def _verify_slice(numbers: Numbers, offset: Vector, solutions: Sequence[Solution], tol: float) -> list[Verdict]:
+    m, n = numbers.matrix.A.shape
+    measures = _measure(numbers, offset, solutions)
+    crossed = crossing(numbers, len(solutions))
     faults = [_fault(s, m, n) for s in solutions]
-    X = _stack([s.x for s in solutions], n)
-    Y = _stack([s.y for s in solutions], m)
-    measures = measure(numbers, offset, X, Y, _stack([s.r for s in solutions], n))
-    crossed = crossing(numbers, len(batch))
-    farkas = [k for k, s in enumerate(solutions) if s.status is Status.INFEASIBLE and not faults[k] and not crossed[k]]
-    endless = [k for k, s in enumerate(solutions) if s.status is Status.UNBOUNDED and not faults[k]]
-    rays = {k: (reason, notes) for k, reason, notes in check_farkas(numbers, solutions, farkas, tol)}
-    rays |= {k: (reason, notes) for k, reason, notes in check_unbounded(numbers, solutions, endless, tol)}
+    sound = [k for k, s in enumerate(solutions) if not faults[k] and not crossed[k]]
+    infeasible = [k for k in sound if solutions[k].status is Status.INFEASIBLE]
+    unbounded = [k for k in sound if solutions[k].status is Status.UNBOUNDED]
+    rays = {word[0]: word for word in check_farkas(numbers, solutions, infeasible, tol)}
+    rays |= {word[0]: word for word in check_unbounded(numbers, solutions, unbounded, tol)}
     verdicts = []
     for k, solution in enumerate(solutions):
-        reason, notes = faults[k], NO_NOTES
-        if solution.status not in DECIDED:
-            reason = reason or f"{solution.status} is no verdict"
-        elif solution.status is Status.INFEASIBLE and crossed[k]:
-            reason, notes = "", (crossed[k],)
-        elif not reason and solution.status is Status.OPTIMAL:
-            reason = _why_not_optimal(measures, k, tol, solution.r is not None)
-        elif not reason:
-            reason, notes = rays[k]
-            if solution.status is Status.UNBOUNDED:
-                reason = reason or _why_not_feasible(measures, k, tol)
-        proved = solution.status is Status.OPTIMAL and not reason
-        objective = float(measures.objective[k]) if proved else None
-        verdicts.append(Verdict(not reason, objective, float(measures.bound[k]), measures.residuals(k), reason, notes))
+        reason, notes = _judge(solution, faults[k], crossed[k], rays.get(k))
+        if not reason and k not in rays and not crossed[k]:
+            reason, notes = _why_not_optimal(measures, k, tol), _row_notes(measures, k, tol)
+        elif not reason and solution.status is Status.UNBOUNDED:
+            reason, notes = _why_not_feasible(measures, k, tol), (*notes, *_row_notes(measures, k, tol))
+        objective = float(measures.objective[k]) if solution.status is Status.OPTIMAL and not reason else None
+        verdict = Verdict(not reason, objective, float(measures.bound[k]), measures.of(k), reason, () if reason else notes)
+        verdicts.append(verdict)
     return verdicts
 
 
+def _judge(solution: Solution, fault: str, crossed: str, ray: Word | None) -> tuple[str, tuple[str, ...]]:
+    """Returns why a claim is refused before its points are looked at (empty where it is not), and notes."""
+    if solution.status not in DECIDED:
+        return f"{solution.status} is no verdict", ()
+    if crossed:
+        return ("", (crossed,)) if solution.status is Status.INFEASIBLE else (f"{solution.status} was claimed, but {crossed}", ())
+    if fault:
+        return fault, ()
+    return ("", ()) if ray is None else ray[1:]
+
+
 def _fault(solution: Solution, m: int, n: int) -> str:
-    """Returns what is wrong with the form of a decided claim's vectors, empty where it can be measured."""
-    needed = {
-        Status.OPTIMAL: (("x", n), ("y", m)),
-        Status.UNBOUNDED: (("x", n), ("ray", n)),
-        Status.INFEASIBLE: (("ray", m),),
-    }
-    wanted = dict(needed.get(solution.status, ()))
-    for name in ("x", "y", "r", "ray"):
+    """Returns what is wrong with the form of a claim's vectors, empty where they can be measured."""
+    needed = NEEDED.get(solution.status, ())
+    sizes = {"x": n, "y": m, "r": n, "ray": m if solution.status is Status.INFEASIBLE else n}
+    for name, size in sizes.items():
         vector: Vector | None = getattr(solution, name)
-        length = wanted.get(name, {"x": n, "y": m, "r": n}.get(name, len(vector) if vector is not None else 0))
+        if name == "ray" and "ray" not in needed:
+            continue
         if vector is None:
-            if name in wanted:
+            if name in needed:
                 return f"{solution.status} was claimed without {name}"
-        elif np.shape(vector) != (length,):
-            return f"{name} has shape {np.shape(vector)}, expected ({length},)"
+        elif np.shape(vector) != (size,):
+            return f"{name} has shape {np.shape(vector)}, expected ({size},)"
         elif not np.isfinite(vector).all():
             return f"{name} holds a NaN or an infinity"
     return ""
 
 
-def _stack(vectors: Sequence[Vector | None], size: int) -> Vector:
-    """Returns the vectors as rows [B, size], NaN for those that are missing, of wrong length or not finite."""
-    rows = np.full((len(vectors), size), np.nan)
+def _stack(vectors: Sequence[Vector | None], size: int) -> tuple[Vector, Mask]:
+    """Returns the vectors as rows [B, size], and which are usable; missing, of wrong length or not finite are rows of 0."""
+    rows, usable = np.zeros((len(vectors), size)), np.zeros(len(vectors), dtype=np.bool_)
     for k, vector in enumerate(vectors):
         if vector is not None and np.shape(vector) == (size,) and np.isfinite(vector).all():
-            rows[k] = vector
-    return rows
+            rows[k], usable[k] = vector, True
+    return rows, usable
 
 
-def measure(numbers: Numbers, offset: Vector, X: Vector, Y: Vector, claimed: Vector) -> Measures:
-    """Returns residuals, objective and safe bound of every member from X [B, n], Y [B, m] and the claimed R [B, n]."""
-    has_x, has_y = _complete(X), _complete(Y)
-    x, y = np.where(has_x[:, None], X, 0.0), np.where(has_y[:, None], Y, 0.0)
-    lc, uc, lv, uv, c = numbers.row_lower, numbers.row_upper, numbers.col_lower, numbers.col_upper, numbers.cost
+def _measure(numbers: Numbers, offset: Vector, solutions: Sequence[Solution]) -> Measures:
+    """Returns residuals, objective and safe bound of every member from its claimed x, y and r."""
+    m, n = numbers.matrix.A.shape
+    x, has_x = _stack([s.x for s in solutions], n)
+    y, has_y = _stack([s.y for s in solutions], m)
+    claimed, has_r = _stack([s.r for s in solutions], n)
     with np.errstate(over="ignore", invalid="ignore"):
-        activity = times(numbers.A, x)
-        rows = np.maximum(np.maximum(lc - activity, activity - uc), 0.0)
-        cols = np.maximum(np.maximum(lv - x, x - uv), 0.0)
-        b = np.maximum(_finite(np.abs(lc)), _finite(np.abs(uc)))
-        nearest = np.where(x < lv, _finite(np.abs(lv)), _finite(np.abs(uv)))
-        row_norm = _norm(rows)
-        primal_rel = np.maximum(row_norm / (1 + _norm(b)), (cols / (1 + nearest)).max(axis=1, initial=0.0))
-        primal_abs = np.hypot(row_norm, _norm(cols))
-        r = c - times(numbers.A.T.tocsr(), y)
-        low_r, low_y = np.isneginf(lv), np.isneginf(lc)
-        loose_r = ((r > 0) & low_r) | ((r < 0) & np.isposinf(uv))
-        loose_y = ((y > 0) & low_y) | ((y < 0) & np.isposinf(uc))
-        dual_abs = np.hypot(_norm(np.where(loose_r, r, 0.0)), _norm(np.where(loose_y, y, 0.0)))
-        scale = 1 + _norm(c)
-        p = (c * x).sum(axis=1)
-        D = _priced(y, lc, uc, loose_y) + _priced(r, lv, uv, loose_r)
+        p = (numbers.cost * x).sum(axis=1)
+        primal_abs, primal_rel, own_rel, worst_row = _primal(numbers, x)
+        r = numbers.cost - times(numbers.matrix.At, y)
+        dual_abs, D = _dual(numbers, y, r)
+        scale = 1 + _norm(numbers.cost)
         gap = np.abs(p - D)
-        wrong = np.where(np.isnan(claimed), 0.0, np.abs(claimed - r)).max(axis=1, initial=0.0) / scale
-        bound = np.where(has_y, lower_bound(numbers, y, offset), -np.inf)
-    both = has_x & has_y
-    bound = np.where(np.isnan(bound), -np.inf, bound)
-    return Measures(
-        primal_abs=_where(has_x, primal_abs),
-        primal_rel=_where(has_x, primal_rel),
-        dual_abs=_where(has_y, dual_abs),
-        dual_rel=_where(has_y, dual_abs / scale),
-        gap_abs=_where(both, gap),
-        gap_rel=_where(both, gap / (1 + np.abs(p) + np.abs(D))),
-        objective=_where(has_x, p + offset),
-        bound=bound,
-        wrong_r=wrong,
-    )
+        gap_rel = _ratio(gap, 1 + np.abs(p) + np.abs(D))
+        wrong_r = np.where(has_r, _ratio(np.abs(claimed - r).max(axis=1, initial=0.0), scale), 0.0)
+        objective = p + offset
+    columns = [primal_abs, primal_rel, dual_abs, _ratio(dual_abs, scale), gap, gap_rel]
+    there = np.stack([has_x, has_x, has_y, has_y, has_x & has_y, has_x & has_y])
+    residuals = np.where(there, np.stack(columns), np.nan)
+    bound = np.where(has_y, lower_bound(numbers, y, offset), -np.inf)
+    return Measures(residuals, objective, bound, wrong_r, own_rel, worst_row)
 
 
-def _why_not_optimal(measures: Measures, k: int, tol: float, has_r: bool) -> str:
+def _primal(numbers: Numbers, x: Vector) -> tuple[Vector, Vector, Vector, Indices]:
+    """Returns the absolute and the relative primal residual, and the worst row relative to its own bound, with its index."""
+    lc, uc, lv, uv = numbers.row_lower, numbers.row_upper, numbers.col_lower, numbers.col_upper
+    activity = times(numbers.matrix.A, x)
+    rows = np.maximum(np.maximum(lc - activity, activity - uc), 0.0)  # maximum hands a NaN on
+    cols = np.maximum(np.maximum(lv - x, x - uv), 0.0)
+    b = np.maximum(_finite_size(lc), _finite_size(uc))
+    nearest = np.where(x < lv, _finite_size(lv), _finite_size(uv))
+    row_norm = _norm(rows)
+    relative = np.maximum(_ratio(row_norm, 1 + _norm(b)), (cols / (1 + nearest)).max(axis=1, initial=0.0))
+    own: Vector = rows / (1 + b)
+    worst = own.argmax(axis=1).astype(np.int64) if own.shape[1] else np.zeros(len(own), dtype=np.int64)
+    return np.hypot(row_norm, _norm(cols)), relative, own.max(axis=1, initial=0.0), worst
+
+
+def _dual(numbers: Numbers, y: Vector, r: Vector) -> tuple[Vector, Vector]:
+    """Returns the absolute dual residual and the dual value D; what prices an infinite bound is in the one, not the other."""
+    rows, loose_y = _price(y, numbers.row_lower, numbers.row_upper)
+    cols, loose_r = _price(r, numbers.col_lower, numbers.col_upper)
+    return np.hypot(_norm(loose_y), _norm(loose_r)), rows + cols
+
+
+def _price(price: Vector, lower: Vector, upper: Vector) -> tuple[Vector, Vector]:
+    """Returns sum over (price > 0 ? price * lower : price * upper) where that side is finite, and the other prices."""
+    side = np.where(price > 0, lower, upper)
+    infinite = np.isinf(side)
+    terms = price * np.where(infinite, 0.0, side)
+    return terms.sum(axis=1), np.where(infinite, price, 0.0)
+
+
+def _why_not_optimal(measures: Measures, k: int, tol: float) -> str:
     """Returns the first test that member k fails, empty where it is optimal within tol."""
     tests = (
-        ("relative primal residual", measures.primal_rel[k]),
-        ("relative dual residual", measures.dual_rel[k]),
-        ("relative duality gap", measures.gap_rel[k]),
-        ("reduced costs do not match c - A.T @ y: relative difference", measures.wrong_r[k] if has_r else 0.0),
+        ("relative primal residual", measures.residuals[1, k]),
+        ("relative dual residual", measures.residuals[3, k]),
+        ("relative duality gap", measures.residuals[5, k]),
+        ("reduced costs do not match c - A.T @ y: relative difference", measures.wrong_r[k]),
     )
     for name, value in tests:
         if not np.isfinite(value):  # finite first: a comparison with NaN decides nothing
-            return f"{name} is {value}"
+            return f"{name} is {value}, expected a finite number"
         if value > tol:
             return f"{name} {value:.3g} above {tol:g}"
-    return "" if np.isfinite(measures.objective[k]) else f"the objective is {measures.objective[k]}"
-
-
-def _complete(rows: Vector) -> Mask:
-    """Tells for each row whether it is free of NaN: [B, size] -> [B]."""
-    return np.asarray(np.isfinite(rows).all(axis=1), dtype=np.bool_)
+    return "" if np.isfinite(measures.objective[k]) else f"the objective is {measures.objective[k]}, expected a finite number"
 
 
 def _why_not_feasible(measures: Measures, k: int, tol: float) -> str:
     """Returns why the point of an unbounded claim is not feasible, empty where it is."""
-    value = float(measures.primal_rel[k])
+    value = float(measures.residuals[1, k])
     return "" if value <= tol else f"the point is not feasible: relative primal residual {value:.3g} above {tol:g}"
 
 
-def _priced(price: Vector, lower: Vector, upper: Vector, loose: Mask) -> Vector:
-    """Returns sum over (price > 0 ? price * lower : price * upper), leaving out what prices an infinite bound."""
-    side = np.where(price > 0, lower, upper)
-    dropped = loose | (price == 0)
-    terms = np.where(dropped, 0.0, price * np.where(dropped, 0.0, side))
-    return np.asarray(terms.sum(axis=1))
+def _row_notes(measures: Measures, k: int, tol: float) -> tuple[str, ...]:
+    """Returns a note where a row is far off by its own measure and passes only because other rows have large bounds."""
+    off = float(measures.own_rel[k])
+    if not off > np.sqrt(tol):
+        return ()
+    row = int(measures.worst_row[k]) + 1
+    return (f"row {row} is off by {off:.3g} relative to its own bound; it passes beside the largest row bounds",)
 
 
-def _finite(values: Vector) -> Vector:
-    return np.where(np.isfinite(values), values, 0.0)
+def _finite_size(values: Vector) -> Vector:
+    """Returns |values| with 0 for infinities."""
+    return np.where(np.isfinite(values), np.abs(values), 0.0)
 
 
 def _norm(values: Vector) -> Vector:
-    return np.asarray(np.linalg.norm(values, axis=1))
+    """Returns the Euclidean norm of each row: [B, size] -> [B], also where the squares overflow."""
+    norm = np.asarray(np.linalg.norm(values, axis=1))
+    large = ~np.isfinite(norm)
+    if large.any():
+        size = np.abs(values[large]).max(axis=1, initial=0.0)
+        norm[large] = size * np.linalg.norm(values[large] / size[:, None], axis=1)
+    return norm
 
 
-def _where(there: Mask, values: Vector) -> Vector:
-    return np.where(there, values, np.nan)
-
-
-def dual_bound(batch: LPBatch, Y: Vector) -> Vector:
-    """Returns the rigorous lower bound [B], with offset, that Y [B, m] gives each member; -inf where it gives none."""
-    numbers, offset = numbers_of(batch)
-    return lower_bound(numbers, Y, offset)
+def _ratio(value: Vector, scale: Vector) -> Vector:
+    """Returns value / scale; NaN where the scale has overflowed, which would make anything small."""
+    return np.where(np.isfinite(scale), value / scale, np.nan)

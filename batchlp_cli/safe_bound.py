@@ -3,173 +3,292 @@
 For any y with y_i = 0 where the side that it prices is infinite, and r = c - A.T @ y,
     L(y) = sum_i (y_i > 0 ? y_i lc_i : y_i uc_i) + sum_j min over x_j in [lv_j, uv_j] of r_j x_j  <=  optimal value.
 r is known only up to a rounding error, so r_j is an interval; the inner minimum is concave in r_j and is taken at its ends.
-[A. Neumaier, O. Shcherbina, Safe bounds in linear and mixed-integer linear programming, Math. Program. 99 (2004), eq. (8)-(12)]
+Where a column's bound is infinite and its r_j may not be 0, a bound that the rows imply is used, if there is one. The row
+c @ x <= U may help to imply it, for any U: either no feasible x costs less than U, or those that do obey what is implied,
+so that min(L, U) <= optimal value.
+[A. Neumaier, O. Shcherbina, Safe bounds in linear and mixed-integer linear programming, Math. Program. 99 (2004), 283-296]
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
+from batchlp_cli.batch import Indices
 from batchlp_cli.problem import Mask, Vector
 
 UNIT_ROUNDOFF = 2.0**-53
+TINY = 2.0**-960
+"""Products below this are not trusted: those above it, and the bounds of their rounding errors, are safe from underflow."""
+
+CHUNK = 1 << 19
+"""Entries of the matrix, over all members, that are gathered at once for implied bounds; about 10 MB."""
+
+PASSES = 11
+"""Most passes for implied bounds, the first over the cost only. Of 59 Netlib optima 2, 5, 11, 51 give 11, 29, 41, 44 a bound."""
 
 
 def gamma(operations: Vector | float) -> Vector:
-    """Returns 1.01 k u / (1 - k u), which bounds the relative error of k rounded operations [Higham, ch. 3]."""
+    """Returns 1.01 k u / (1 - k u): bounds the relative error of k rounded operations [Higham, Accuracy and Stability, 3.1].
+
+    The hundredth more is for the rounding of the sum of absolute terms that it is multiplied with.
+    """
     ku = np.asarray(operations, dtype=np.float64) * UNIT_ROUNDOFF
     return 1.01 * ku / (1.0 - ku)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
-    """The numbers of some members of a batch: A [m, n]; the others [B, m] or [B, n], or [1, .] where all members agree."""
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A [m, n] and what the referee needs of it again and again, made once, when first needed."""
 
     A: sp.csr_array
+
+    @cached_property
+    def At(self) -> sp.csr_array:
+        """A.T, by rows."""
+        return sp.csr_array(self.A.T)
+
+    @cached_property
+    def abs_At(self) -> sp.csr_array:
+        """|A|.T, by rows."""
+        return sp.csr_array(abs(self.At))
+
+    @cached_property
+    def negligible(self) -> float:
+        """A product of an entry and a number of at least this size is not below TINY."""
+        return TINY / min(1.0, float(np.abs(self.A.data).min(initial=1.0)))
+
+    @cached_property
+    def doubled(self) -> Doubled:
+        """The matrix M of the doubled columns [x, -x]."""
+        plus, minus = self.A.maximum(0), (-self.A).maximum(0)
+        M = sp.csr_array(sp.block_array([[plus, minus], [minus, plus]]))
+        M.eliminate_zeros()
+        pattern = sp.csr_array((np.ones_like(M.data), M.indices, M.indptr), shape=M.shape)
+        columns = sp.csc_array(M)
+        column_of = np.repeat(np.arange(M.shape[1]), np.diff(columns.indptr))
+        return Doubled(M, pattern, columns, column_of)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Doubled:
+    """M [2m, 2n] >= 0 with  M @ [x, -x] = [A @ x, -A @ x],  by rows and by columns.
+
+    pattern: M with every entry 1. column_of: [nnz], the column of each entry of `columns`.
+    """
+
+    M: sp.csr_array
+    pattern: sp.csr_array
+    columns: sp.csc_array
+    column_of: Indices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """The numbers of some members of a batch: [B, m] or [B, n] each, or [1, .] where all members agree."""
+
+    matrix: Matrix
     cost: Vector
     row_lower: Vector
     row_upper: Vector
     col_lower: Vector
     col_upper: Vector
 
+    def take(self, members: Sequence[int] | Indices) -> Numbers:
+        """Returns the numbers of some members."""
+        names = ("cost", "row_lower", "row_upper", "col_lower", "col_upper")
+        arrays: list[Vector] = [getattr(self, name) for name in names]
+        return Numbers(self.matrix, *(a if len(a) == 1 else a[np.asarray(members)] for a in arrays))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundParts:
-    """What a safe bound is made of. finite: [B], the bound without the terms that are -inf, rounding subtracted.
+    """What a safe bound is made of.
 
-    low, high: [B, n], ends of the interval of each reduced cost. endless: [B, n], the columns whose term is -inf.
+    rows [B, m], columns [B, n]: its terms, 0 for the columns whose term is -inf: endless [B, n].
+    low, high [B, n]: ends of the interval that holds each reduced cost. cutoff [B]: the bound holds only up to this value.
     """
 
-    finite: Vector
+    rows: Vector
+    columns: Vector
+    endless: Mask
     low: Vector
     high: Vector
-    endless: Mask
+    cutoff: Vector
+
+    @property
+    def finite(self) -> Vector:
+        """The bound [B] without the terms that are -inf, the rounding of the sum subtracted; NaN where it overflows."""
+        # every term is one rounded product, all are added: |error| <= gamma_(m + n + 1) * sum of |terms|
+        size = np.abs(self.columns).sum(axis=1) + np.abs(self.rows).sum(axis=1)
+        error = gamma(self.rows.shape[1] + self.columns.shape[1] + 4.0) * size
+        bound: Vector = self.columns.sum(axis=1) + self.rows.sum(axis=1) - error
+        return bound
 
     @property
     def value(self) -> Vector:
-        """Returns the bound: -inf where a term is."""
-        return np.where(self.endless.any(axis=1), -np.inf, self.finite)
+        """The bound [B]: -inf where a term is."""
+        finite = np.minimum(self.finite, self.cutoff)
+        return np.where(self.endless.any(axis=1) | ~np.isfinite(finite), -np.inf, finite)
 
 
 def times(A: sp.csr_array, rows: Vector) -> Vector:
-    """Returns rows @ A.T, that is A @ x for every row x: [B, n] -> [B, m]."""
+    """Returns A @ x for every row x of `rows`: [B, n] -> [B, m]."""
     return np.ascontiguousarray((A @ rows.T).T)
 
 
-def priced(numbers: Numbers, Y: Vector) -> Vector:
-    """Returns Y [B, m] with 0 where the side that it prices is infinite."""
-    lost = ((Y > 0) & np.isneginf(numbers.row_lower)) | ((Y < 0) & np.isposinf(numbers.row_upper))
-    return np.where(lost, 0.0, Y)
-
-
-def bound_parts(numbers: Numbers, Y: Vector, implied: tuple[Vector, Vector] | None = None) -> BoundParts:
-    """Returns the safe bound of every member from any finite Y [B, m], without offset, in parts.
-
-    implied: finite bounds [B, n] that every feasible x obeys, used where a column's own bound is infinite.
-    """
-    Y = priced(numbers, Y)
-    At, absolute_At = sp.csr_array(numbers.A.T), sp.csr_array(abs(numbers.A).T)
-    # r = c - A.T @ y,   |error| <= gamma_(k+2) (|c| + |A|.T @ |y|),   k = entries of the column
-    R = numbers.cost - times(At, Y)
-    entries = np.diff(At.indptr).astype(np.float64)
-    error = gamma(entries + 4) * (np.abs(numbers.cost) + times(absolute_At, np.abs(Y)))
-    low, high = R - error, R + error
-    lower, upper = numbers.col_lower, numbers.col_upper
-    if implied is not None:
-        lower = np.where(np.isneginf(lower), implied[0], lower)
-        upper = np.where(np.isposinf(upper), implied[1], upper)
-    endless = ((high > 0) & np.isneginf(lower)) | ((low < 0) & np.isposinf(upper))
-    columns = np.minimum(_term(low, lower, upper), _term(high, lower, upper))
-    columns = np.where(endless, 0.0, columns)
-    rows = _product(Y, np.where(Y > 0, numbers.row_lower, numbers.row_upper))
-    size = np.abs(columns).sum(axis=1) + np.abs(rows).sum(axis=1)
-    count = rows.shape[1] + columns.shape[1] + 4
-    finite = columns.sum(axis=1) + rows.sum(axis=1) - gamma(count) * size
-    return BoundParts(np.nextafter(finite, -np.inf), low, high, endless)
-
-
 def lower_bound(numbers: Numbers, Y: Vector, offset: Vector) -> Vector:
-    """Returns a rigorous lower bound [B] on each member's optimal value with its offset [B], -inf where there is none.
-
-    Where infinite column bounds would make it -inf, bounds that the rows imply are tried. Y must be finite.
-    """
-    value = best_parts(numbers, Y).value
-    # one more rounded addition for the offset
-    return np.nextafter(value + offset - 2 * UNIT_ROUNDOFF * (np.abs(value) + np.abs(offset)), -np.inf)
-
-
-def best_parts(numbers: Numbers, Y: Vector) -> BoundParts:
-    """Returns the parts of the safe bound, with implied column bounds where the columns' own ones do not do."""
-    parts = bound_parts(numbers, Y)
-    return bound_parts(numbers, Y, implied_bounds(numbers)) if parts.endless.any() else parts
+    """Returns a rigorous lower bound [B] on each member's optimal value with its offset [B]; -inf where Y [B, m] gives none."""
+    usable: Mask = np.asarray(np.isfinite(Y).all(axis=1), dtype=np.bool_)
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = with_implied_bounds(numbers, bound_parts(numbers, np.where(usable[:, None], Y, 0.0))).value
+        shifted = value + offset
+        exact = (value == 0) | (offset == 0)
+        below = np.where(exact, shifted, np.nextafter(shifted, -np.inf))
+    return np.where(usable & np.isfinite(below), below, -np.inf)
 
 
-def implied_bounds(numbers: Numbers) -> tuple[Vector, Vector]:
-    """Returns bounds [B or 1, n] that the rows imply for the columns, padded outwards; infinite where there are none.
-
-    Row i and column j:  a_ij x_j <= uc_i - (smallest value of the rest of the row), and likewise from lc_i, one pass.
-    """
-    A = numbers.A
-    m, n = A.shape
-    rows, cols, a = np.repeat(np.arange(m), np.diff(A.indptr)), A.indices, A.data
-    members = max(len(numbers.col_lower), len(numbers.col_upper), len(numbers.row_lower), len(numbers.row_upper))
-    if a.size == 0:
-        return np.full((members, n), -np.inf), np.full((members, n), np.inf)
-    lower, upper = numbers.col_lower[:, cols], numbers.col_upper[:, cols]
-    rest_low, pad_low = _rest_of_row(A.indptr, rows, _product(a, np.where(a > 0, lower, upper)))
-    rest_high, pad_high = _rest_of_row(A.indptr, rows, _product(a, np.where(a > 0, upper, lower)))
-    most = _padded(numbers.row_upper[:, rows], rest_low, pad_low, 1.0)
-    least = _padded(numbers.row_lower[:, rows], rest_high, pad_high, -1.0)
-    slack = 8 * UNIT_ROUNDOFF
-    above, below = np.where(a > 0, most, least) / a, np.where(a > 0, least, most) / a
-    above = np.where(np.isfinite(above), above + slack * np.abs(above), np.inf)
-    below = np.where(np.isfinite(below), below - slack * np.abs(below), -np.inf)
-    by_column = np.argsort(cols, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(cols, minlength=n))[:-1]])
-    filled = np.bincount(cols, minlength=n) > 0
-    implied_lower, implied_upper = np.full((members, n), -np.inf), np.full((members, n), np.inf)
-    implied_lower[:, filled] = np.maximum.reduceat(below[:, by_column], starts[filled], axis=1)
-    implied_upper[:, filled] = np.minimum.reduceat(above[:, by_column], starts[filled], axis=1)
-    return implied_lower, implied_upper
+def priced(numbers: Numbers, Y: Vector) -> Vector:
+    """Returns Y [B, m] with 0 where the side that it prices is infinite, and where a product with it could underflow."""
+    lost = ((Y > 0) & np.isneginf(numbers.row_lower)) | ((Y < 0) & np.isposinf(numbers.row_upper))
+    return np.where(lost | (np.abs(Y) < numbers.matrix.negligible), 0.0, Y)
 
 
-def _padded(side: Vector, rest: Vector, pad: Vector, sign: float) -> Vector:
-    """Returns side - rest moved outwards (up for sign 1, down for -1) by its rounding error; NaN where both are infinite."""
-    with np.errstate(invalid="ignore"):
-        value = side - rest
-        return value + sign * (pad + 4 * UNIT_ROUNDOFF * (np.abs(side) + np.abs(rest)))
+def bound_parts(numbers: Numbers, Y: Vector) -> BoundParts:
+    """Returns the safe bound that any finite Y [B, m] gives each member with its own bounds, without offset, in parts."""
+    matrix, Y = numbers.matrix, priced(numbers, Y)
+    # r = c - A.T @ y,   |error| <= gamma_(k+2) (|c| + |A|.T @ |y|),   k = entries of the column
+    R = numbers.cost - times(matrix.At, Y)
+    error = gamma(np.diff(matrix.At.indptr) + 4.0) * (np.abs(numbers.cost) + times(matrix.abs_At, np.abs(Y)))
+    low, high = R - error, R + error
+    rows = _product(Y, np.where(Y > 0, numbers.row_lower, numbers.row_upper))
+    columns, endless = _column_terms(low, high, numbers.col_lower, numbers.col_upper)
+    return BoundParts(rows, columns, endless, low, high, np.full(len(Y), np.inf))
 
 
-def _rest_of_row(indptr: np.ndarray, rows: np.ndarray, terms: Vector) -> tuple[Vector, Vector]:
-    """For each entry: sum of the other terms of its row (infinite if one is), and a bound of that sum's rounding error.
-
-    terms: [B, nnz] in the order of the rows.
-    """
-    entries = np.diff(indptr)
-    filled = np.flatnonzero(entries)
-    position = np.cumsum(entries > 0)[rows] - 1  # of the entry's row among those that are not empty
-
-    def per_row(values: Vector) -> Vector:
-        return np.add.reduceat(values, indptr[filled], axis=1)[:, position]
-
-    infinite = np.isinf(terms)
-    finite = np.where(infinite, 0.0, terms)
-    direction = np.sign(np.where(infinite, terms, 0.0))
-    others = per_row(infinite.astype(np.float64)) - infinite
-    # all infinite terms of one row have one sign here: smallest values are -inf, largest +inf
-    rest = np.where(others > 0, np.copysign(np.inf, per_row(direction)), per_row(finite) - finite)
-    return rest, gamma(entries[rows] + 4.0) * per_row(np.abs(finite))
-
-
-def _term(r: Vector, lower: Vector, upper: Vector) -> Vector:
-    """Returns the smallest r x over x in [lower, upper], 0 where r is 0, and 0 where it would be -inf (masked by the caller)."""
-    return _product(r, np.where(r > 0, lower, upper))
+def _column_terms(low: Vector, high: Vector, lower: Vector, upper: Vector) -> tuple[Vector, Mask]:
+    """Returns min of r x over r in [low, high], x in [lower, upper], and where it is -inf; the value is 0 there."""
+    endless = ((high > 0) & np.isneginf(lower)) | ((low < 0) & np.isposinf(upper))
+    at_low, at_high = (_product(r, np.where(r > 0, lower, upper)) for r in (low, high))
+    return np.where(endless, 0.0, np.minimum(at_low, at_high)), endless
 
 
 def _product(a: Vector, b: Vector) -> Vector:
-    """Returns a * b with 0 where a is 0, and infinities only where a is not."""
-    with np.errstate(invalid="ignore"):
-        return np.where(a == 0, 0.0, a * b)
+    """Returns a * b, rounded once: 0 where a is 0, though b be infinite; -TINY where it is nearer to 0 than that."""
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        value = a * b
+    zero = a == 0
+    small = (np.abs(value) < TINY) & (b != 0) & ~zero
+    if small.any():
+        value = np.where(small, -TINY, value)
+    return np.where(zero, 0.0, value)
+
+
+def with_implied_bounds(numbers: Numbers, parts: BoundParts) -> BoundParts:
+    """Returns the parts in which columns whose term is -inf have used bounds that the rows imply, where there are any."""
+    needing = np.flatnonzero(parts.endless.any(axis=1))
+    if needing.size == 0:
+        return parts
+    columns, endless, cutoff = parts.columns.copy(), parts.endless.copy(), parts.cutoff.copy()
+    # U may be any number; this one leaves room above what the bound will be
+    finite = parts.finite[needing]
+    cutoff[needing] = finite + 1 + np.abs(finite)
+    width = max(1, CHUNK // max(1, numbers.matrix.doubled.M.nnz))
+    for k in np.split(needing, range(width, needing.size, width)):
+        lower, upper = _implied_bounds(numbers.take(k), cutoff[k], parts.low[k], parts.high[k])
+        columns[k], endless[k] = _column_terms(parts.low[k], parts.high[k], lower, upper)
+    return replace(parts, columns=columns, endless=endless, cutoff=cutoff)
+
+
+def _implied_bounds(numbers: Numbers, cutoff: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
+    """Returns column bounds [B, n] in which those that the rows and c @ x <= cutoff imply stand for infinite ones."""
+    n = low.shape[1]
+    # w = [x, -x] >= z,   M @ w <= cap,   cost @ w <= cutoff,   with M >= 0 and cost >= 0
+    z = _stacked(len(low), numbers.col_lower, -numbers.col_upper)
+    cap = _stacked(len(low), numbers.row_upper, -numbers.row_lower)
+    cost = _stacked(len(low), np.maximum(numbers.cost, 0.0), np.maximum(-numbers.cost, 0.0))
+    needed = np.concatenate([high > 0, low < 0], axis=1)
+    active = np.arange(len(low))
+    for attempt in range(PASSES):
+        # the cost alone is cheap and often enough, so it goes first
+        above = _room_of_cost(z[active], cost[active], cutoff[active])
+        if attempt:
+            above = np.minimum(above, _room_of_rows(numbers.matrix.doubled, z[active], cap[active]))
+        above = _raised(z[active], above)
+        # -w_q is another column of w: its lower bound is minus the upper bound of w_q
+        implied = -np.roll(above, n, axis=1)
+        found = np.isinf(z[active]) & np.isfinite(implied)
+        z[active] = np.where(found, implied, z[active])
+        missing = (needed[active] & np.isinf(z[active])).any(axis=1)
+        active = active[missing & (found.any(axis=1) | (attempt == 0))]
+        if active.size == 0:
+            break
+    return z[:, :n], -z[:, n:]
+
+
+def _stacked(members: int, first: Vector, second: Vector) -> Vector:
+    """Returns [first, second] for each member: [B, 2 size]."""
+    both = [np.broadcast_to(a, (members, a.shape[1])) for a in (first, second)]
+    return np.concatenate(both, axis=1)
+
+
+def _raised(z: Vector, room: Vector) -> Vector:
+    """Returns z + room (0 for an infinite z), padded for this addition and for the division that made room: [B, 2n]."""
+    bound = np.where(np.isinf(z), 0.0, z) + room
+    bound = bound + 4 * UNIT_ROUNDOFF * (np.abs(bound) + np.abs(room)) + TINY
+    return np.where(np.isfinite(bound), bound, np.inf)
+
+
+def _room_of_rows(doubled: Doubled, z: Vector, cap: Vector) -> Vector:
+    """Returns what M @ w <= cap with w >= z leaves to each w_q above z_q, but for the last roundings: [B, 2n]; inf if nothing.
+
+    It is (cap_i - M_i @ z) / M_iq where z is finite on row i; where only z_q is infinite, with 0 in its place.
+    """
+    M = doubled.M
+    infinite = np.isinf(z)
+    # upper bounds of w that the box does not give
+    wanted = np.asarray(np.roll(infinite, z.shape[1] // 2, axis=1).any(axis=0), dtype=np.bool_)
+    lone = np.asarray(infinite.any(axis=0), dtype=np.bool_) & wanted
+    z = np.where(infinite, 0.0, z)
+    left = cap - times(M, z) + _padding(np.diff(M.indptr), times(M, np.abs(z)), cap)
+    count = np.where(np.isfinite(left), times(doubled.pattern, infinite.astype(np.float64)), np.inf)
+    room = _smallest_room(doubled, np.where(count == 0, left, np.inf), wanted)
+    alone = _smallest_room(doubled, np.where(count == 1, left, np.inf), lone)
+    return np.where(infinite, np.minimum(room, alone), room)
+
+
+def _room_of_cost(z: Vector, cost: Vector, cutoff: Vector) -> Vector:
+    """Returns the same for the one row  cost @ w <= cutoff  of each member."""
+    infinite = np.isinf(z)
+    z = np.where(infinite, 0.0, z)
+    left = cutoff - (cost * z).sum(axis=1)
+    left = left + _padding(cost.shape[1], (cost * np.abs(z)).sum(axis=1), cutoff)
+    counted = infinite & (cost > 0)
+    usable = (cost > 0) & (counted.sum(axis=1)[:, None] == counted) & np.isfinite(left)[:, None]
+    room = np.full(z.shape, np.inf)
+    np.divide(left[:, None], cost, out=room, where=usable)
+    return room
+
+
+def _padding(entries: Indices | int, size: Vector, cap: Vector) -> Vector:
+    """Returns a bound of the rounding error of  cap - sum of `entries` products  whose absolute values add up to size."""
+    return gamma(np.asarray(entries) + 4.0) * size + 4 * UNIT_ROUNDOFF * np.abs(cap) + TINY
+
+
+def _smallest_room(doubled: Doubled, left: Vector, wanted: Mask) -> Vector:
+    """Returns for each wanted column q of M the smallest left_i / M_iq over its rows i: [B, 2m] -> [B, 2n]; else inf."""
+    columns = doubled.columns
+    room = np.full((len(left), wanted.size), np.inf)
+    # rows that say nothing for any member are left out, which is most of them
+    telling = np.asarray(np.isfinite(left).any(axis=0), dtype=np.bool_)
+    keep = np.flatnonzero(telling[columns.indices] & wanted[doubled.column_of])
+    if keep.size:
+        column = doubled.column_of[keep]
+        starts = np.flatnonzero(np.diff(column, prepend=-1))
+        ratios = np.take(left, columns.indices[keep], axis=1) / columns.data[keep]
+        room[:, column[starts]] = np.minimum.reduceat(ratios, starts, axis=1)
+    return room
