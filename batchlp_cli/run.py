@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from batchlp_cli.backends.base import Backend, load_backend
-from batchlp_cli.batch import LPBatch
+from batchlp_cli.batch import Indices, LPBatch
 from batchlp_cli.dispatch import choose_backend, deserves_second_try
 from batchlp_cli.errors import Interrupted
 from batchlp_cli.events import Begun, InputRead, Listen, Note
@@ -72,6 +72,19 @@ class Stages:
             self.seconds[stage] += time.perf_counter() - begun
 
 
+class Work:
+    """A group as it is solved. batch: its distinct members; copies: for each of those, the group's members equal to it."""
+
+    def __init__(self, group: Group, first: Indices) -> None:
+        distinct = np.unique(first)
+        members: defaultdict[int, list[int]] = defaultdict(list)
+        for member, original in enumerate(first.tolist()):
+            members[original].append(member)
+        self.group = group
+        self.batch = group.batch.take(distinct)
+        self.copies = [members[original] for original in distinct.tolist()]
+
+
 def run(discovery: Discovery, options: RunOptions, listen: Listen) -> dict[str, object]:
     """Solves all inputs of a discovery and returns the report, which is also in the run folder if there is one.
 
@@ -118,52 +131,59 @@ class Pipeline:
         """Runs the pipeline to its end."""
         self.listen(Begun(len(self.inputs)))
         for window in windows(self._outcomes(), self.grouper, self.settings.memory_bytes, self.stages):
-            for group in window:
-                self.solve_group(group)
+            self.solve_window(window)
         with self.stages.timed("write"), self.held():
             self.recorder.flush()
 
-    def solve_group(self, group: Group) -> None:
-        """Solves the members of one batch, each distinct one once, and records every member."""
-        first = duplicate_members(group.batch)
-        distinct = np.unique(first)
-        copies = {int(d): np.flatnonzero(first == d) for d in distinct}
-        work = group.batch.take(distinct)
-        choice = choose_backend(work, self.settings)
-        backend = self._backend(choice.backend)
-        again: dict[int, Tries] = {}
-        for member, tried in self._attempt(work, backend, self.settings):
+    def solve_window(self, groups: Sequence[Group]) -> None:
+        """Solves the groups of a window, each distinct member once, tries again what was refused, and records every member."""
+        works = [Work(group, duplicate_members(group.batch)) for group in groups]
+        choices = [choose_backend(work.batch, self.settings) for work in works]
+        for name in dict.fromkeys(choice.backend for choice in choices):
+            mine = [k for k, choice in enumerate(choices) if choice.backend is name]
+            words = self._solve_with(self._backend(name), [works[k] for k in mine])
+            for k, (chosen, retried) in zip(mine, words, strict=True):
+                self._describe(works[k], "; ".join(filter(None, (choices[k].reason, chosen))), retried)
+
+    def _solve_with(self, backend: Backend, works: Sequence[Work]) -> list[tuple[str, int]]:
+        """Solves works with one backend; returns for each what the backend chose, in words, and the number of second tries."""
+        again: defaultdict[int, dict[int, Tries]] = defaultdict(dict)
+        for k, member, tried in self._attempt([work.batch for work in works], backend, self.settings):
             if deserves_second_try(*tried, self.settings):
-                again[member] = [tried]
+                again[k][member] = [tried]
             else:
-                self._record(group, copies[int(distinct[member])], [tried])
-        chosen = backend.choice()
-        retried = sorted(again)
+                self._record(works[k], member, [tried])
+        chosen = backend.choices()
+        refused = [(k, sorted(members)) for k, members in sorted(again.items())]
+        batches = [works[k].batch.take(members) for k, members in refused]
         careful = replace(self.settings, careful=True)
-        for k, tried in self._attempt(work.take(retried), backend, careful) if retried else ():
-            self._record(group, copies[int(distinct[retried[k]])], [*again[retried[k]], tried])
-        self._describe(group, len(distinct), f"{choice.reason}; {chosen}" if chosen else choice.reason, len(retried))
+        for position, i, tried in self._attempt(batches, backend, careful) if refused else ():
+            k, members = refused[position]
+            self._record(works[k], members[i], [*again[k][members[i]], tried])
+        return [(words, len(again[k])) for k, words in enumerate(chosen)]
 
     def _attempt(
-        self, batch: LPBatch, backend: Backend, settings: SolveSettings
-    ) -> Iterator[tuple[int, tuple[Solution, Verdict]]]:
-        """Yields each member with the backend's claim and the referee's word on it."""
-        claims = ready_lists(backend.solve(batch, settings))
+        self, batches: Sequence[LPBatch], backend: Backend, settings: SolveSettings
+    ) -> Iterator[tuple[int, int, tuple[Solution, Verdict]]]:
+        """Yields (batch, member) with the backend's claim and the referee's word on it."""
+        claims = ready_lists(backend.solve_many(batches, settings))
         while True:
             with self.stages.timed("solve"):
                 ready = next(claims, None)
             if ready is None:
                 return
-            with self.stages.timed("verify"):
-                verdicts = verify(batch.take([member for member, _ in ready]), [s for _, s in ready], settings.tol)
-            for (member, solution), verdict in zip(ready, verdicts, strict=True):
-                yield member, (solution, verdict)
+            for k in dict.fromkeys(batch for batch, _, _ in ready):
+                members, solutions = zip(*((member, s) for batch, member, s in ready if batch == k), strict=True)
+                with self.stages.timed("verify"):
+                    verdicts = verify(batches[k].take(members), solutions, settings.tol)
+                for member, solution, verdict in zip(members, solutions, verdicts, strict=True):
+                    yield k, member, (solution, verdict)
 
-    def _record(self, group: Group, members: Iterable[int], tries: Tries) -> None:
+    def _record(self, work: Work, member: int, tries: Tries) -> None:
         with self.stages.timed("write"), self.held():
-            for member in members:
-                source = self.sources[group.keys[int(member)]]
-                self.recorder.finished(source, group.batch.member(int(member)), group.id, tries)
+            for twin in work.copies[member]:
+                source = self.sources[work.group.keys[twin]]
+                self.recorder.finished(source, work.group.batch.member(twin), work.group.id, tries)
 
     def _outcomes(self) -> Iterator[ReadOutcome]:
         """Reads the inputs; yields what became an LP and records at once what did not."""
@@ -216,19 +236,16 @@ class Pipeline:
         for backend in self.backends.values():
             backend.close()
 
-    def _describe(self, group: Group, distinct: int, reason: str, second_tries: int) -> None:
+    def _describe(self, work: Work, reason: str, second_tries: int) -> None:
+        group = work.group
         base, changes = group.batch.base, len(group.batch.changes)
         entry = self.groups.setdefault(
             group.id,
             {"group": group.id, "rows": base.m, "columns": base.n, "nonzeros": base.nnz, "members": 0}
             | {"distinct": 0, "changes": 0, "second_tries": 0, "backend": str(self.settings.backend)},
         )
-        for key, count in {
-            "members": len(group.batch),
-            "distinct": distinct,
-            "changes": changes,
-            "second_tries": second_tries,
-        }.items():
+        counts = {"members": len(group.batch), "distinct": len(work.batch), "changes": changes, "second_tries": second_tries}
+        for key, count in counts.items():
             entry[key] = int(str(entry[key])) + count
         entry["choice"] = reason
         sizes = f"{len(group.batch)} x ({base.m} rows, {base.n} columns, {base.nnz} nonzeros)"

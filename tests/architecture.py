@@ -42,7 +42,7 @@ ORDER: Mapping[str, Order] = {
     ),
     "files.read": (("__init__", "worker"), ("lp_format",), ("spool", "messages")),
     "backends": (("__init__",), ("highs",), ("base",)),
-    "backends.highs": (("__init__",), ("pool",), ("trial", "worker"), ("session",), ("rays", "screen"), ("engine",)),
+    "backends.highs": (("__init__",), ("pool",), ("course",), ("trial", "worker"), ("session",), ("rays", "screen"), ("engine",)),
 }
 
 APART: Mapping[str, tuple[str, ...]] = {"backends": ("certificates",)}

@@ -350,7 +350,7 @@ def test_a_fault_of_ours_exits_with_70_and_asks_for_a_report(
     ("rule", "status", "objective"), [("free", "optimal", -20.0), ("keep", "infeasible", None), ("error", "unreadable", None)]
 )
 def test_the_rule_for_negative_upper_bounds_is_the_users(rule: str, status: str, objective: float | None) -> None:
-    """Where the field disagrees on a negative upper bound without a lower one, --negative-upper decides, and a warning says so."""
+    """Where the field disagrees on a negative upper bound without a lower one, --negative-upper decides, in words."""
     (row,) = rows_of(batchlp("solve", DATA / "mps" / "m07_neg_UP_no_LO.mps", "--negative-upper", rule))
     assert (row["status"], row["objective"]) == (status, objective)
     assert row["warnings"] or row["error"]

@@ -129,11 +129,11 @@ def test_choice_names_the_faster_mode_with_figures() -> None:
     batch = LPBatch.of([hard_lp(size=60)] * 14)
     backend = HighsBackend(2)
     claims = solve_all(backend, batch)
-    assert backend.choice().startswith("warm: ")
-    assert "against" in backend.choice()
+    assert backend.choices()[0].startswith("warm: ")
+    assert "against" in backend.choices()[0]
     assert sum(c.method == Mode.WARM for c in claims) >= 8
     solve_all(backend, batch.take([0]))
-    assert backend.choice() == ""
+    assert backend.choices() == [""]
     backend.close()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Protocol
 
@@ -27,8 +27,12 @@ class Backend(Protocol):
         """
         ...
 
-    def choice(self) -> str:
-        """Returns what the backend chose by itself for the last batch, with its reason, in words; empty if nothing."""
+    def solve_many(self, batches: Sequence[LPBatch], settings: SolveSettings) -> Iterator[tuple[int, int, Solution]]:
+        """Yields (batch, member, claim) once for every member of every batch, so that small batches fill the machine too."""
+        ...
+
+    def choices(self) -> Sequence[str]:
+        """Returns for each batch of the last call what was chosen, with its reason, in words; empty if nothing was."""
         ...
 
     def close(self) -> None:

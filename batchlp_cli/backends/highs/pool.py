@@ -1,28 +1,18 @@
-"""HiGHS on a pool of worker processes: who gets which member in which mode, and what becomes of those that end badly."""
+"""HiGHS on a pool of worker processes: which worker works on which batch."""
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections import Counter, deque
-from collections.abc import Iterator
-from functools import partial
-from typing import cast
+from collections import deque
+from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from batchlp_cli.backends.highs.session import Mode
-from batchlp_cli.backends.highs.trial import ModeTrial
-from batchlp_cli.backends.highs.worker import MemberTask, Opening
-from batchlp_cli.batch import Changes, LPBatch
-from batchlp_cli.processes import Ending, Outcome, Task, WorkerPool
+from batchlp_cli.backends.highs.course import Course
+from batchlp_cli.batch import LPBatch
+from batchlp_cli.processes import Task, WorkerPool
 from batchlp_cli.settings import SolveSettings
-from batchlp_cli.solution import Basis, Solution, Status
+from batchlp_cli.solution import Solution
 
 WORKER = "batchlp_cli.backends.highs.worker:make_handler"
-TRIES = 2  # how often a member may take a worker process down
-GRACE = (2.0, 0.1)  # seconds, and share of the limit, that a worker may take beyond its limit before it is ended from outside
-LOADING = 1e-6  # seconds a nonzero that passing the base may take on top
 
 
 class HighsBackend:
@@ -37,112 +27,68 @@ class HighsBackend:
         self._pool = WorkerPool(worker, jobs, ahead=2)
         self._want_basis = want_basis
         self._ids = itertools.count()
-        self._choice = ""
+        self._courses: list[Course] = []
 
     def solve(
         self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None = None
     ) -> Iterator[tuple[int, Solution]]:
         """Yields (member, claim) once for every member as members finish; see `Backend.solve`."""
-        self._choice = ""
-        basis = warm_start.basis if warm_start is not None else None
-        course = _Course(next(self._ids), batch, settings, basis, self._want_basis or len(batch) == 1)
-        for outcome in self._pool.run(course.next_task):
-            answer = course.take_in(outcome)
-            self._choice = course.choice()
-            if answer is not None:
-                yield answer
+        for _, member, claim in self._run([batch], settings, warm_start):
+            yield member, claim
 
-    def choice(self) -> str:
-        """Returns whether members started warm or cold, with what was measured."""
-        return self._choice
+    def solve_many(self, batches: Sequence[LPBatch], settings: SolveSettings) -> Iterator[tuple[int, int, Solution]]:
+        """Yields (batch, member, claim) once for every member of every batch; see `Backend.solve_many`."""
+        yield from self._run(batches, settings, None)
+
+    def _run(
+        self, batches: Sequence[LPBatch], settings: SolveSettings, warm_start: Solution | None
+    ) -> Iterator[tuple[int, int, Solution]]:
+        basis = warm_start.basis if warm_start is not None else None
+        first = next(self._ids)
+        self._ids = itertools.count(first + max(1, len(batches)))
+        self._courses = [
+            Course(first + k, batch, settings, basis, self._want_basis or len(batch) == 1) for k, batch in enumerate(batches)
+        ]
+        rota = Rota(self._courses)
+        for outcome in self._pool.run(rota.next_task):
+            batch_id = outcome.key[0] if isinstance(outcome.key, tuple) else -1
+            if not 0 <= batch_id - first < len(batches):
+                continue  # left over from a run that was given up
+            answer = self._courses[batch_id - first].take_in(outcome)
+            if answer is not None:
+                yield batch_id - first, *answer
+
+    def choices(self) -> list[str]:
+        """Returns for each batch of the last run whether members started warm or cold, with what was measured."""
+        return [course.choice() for course in self._courses]
 
     def close(self) -> None:
         """Ends all worker processes at once."""
         self._pool.close()
 
 
-class _Course:
-    """One batch on its way through the pool."""
+class Rota:
+    """Gives each worker its batch: it stays with one while that has members, then begins a new one, then helps out."""
 
-    def __init__(self, batch_id: int, batch: LPBatch, settings: SolveSettings, basis: Basis | None, want_basis: bool) -> None:
-        self._id, self._batch, self._settings = batch_id, batch, settings
-        self._opening = Opening(batch.base, settings, basis, want_basis)
-        self._waiting = deque(range(len(batch)))
-        self._given: dict[int, tuple[int, Mode]] = {}  # member -> (worker slot, mode) while it is out
-        self._load: Counter[int] = Counter()  # members out by worker slot
-        self._holders: set[int] = set()  # worker slots that were sent the opening
-        self._crashes: Counter[int] = Counter()
-        self._trial = ModeTrial()
+    def __init__(self, courses: Sequence[Course]) -> None:
+        self._untouched = deque(courses)
+        self._begun: list[Course] = []
+        self._at: dict[int, Course] = {}
 
     def next_task(self, slot: int, fresh: bool) -> Task | None:
-        """Returns the next member for a worker, None while it should wait: one at a time until the mode is decided."""
-        measuring = self._trial.decided is None and not self._settings.careful
-        if not self._waiting or (measuring and self._load[slot]):
+        """Returns the next member for a worker, None while there is none for it."""
+        own = self._at.get(slot)
+        if own is not None and own.has_waiting:
+            return own.next_task(slot, fresh)
+        self._begun = [course for course in self._begun if course.has_waiting]
+        if self._untouched:
+            self._begun.append(self._untouched.popleft())
+            other = self._begun[-1]
+        elif self._begun:
+            other = self._begun[slot % len(self._begun)]
+        else:
             return None
-        member = self._waiting.popleft()
-        mode = Mode.CAREFUL
-        if not self._settings.careful:
-            mode = self._trial.assign(without_basis=self._opening.basis is None and (fresh or slot not in self._holders))
-        self._given[member] = slot, mode
-        self._load[slot] += 1
-        return Task((self._id, member), deadline=self._deadline(), payload_for=partial(self._payload, member, mode))
-
-    def _payload(self, member: int, mode: Mode, slot: int, fresh: bool) -> MemberTask:
-        """Returns what a worker is sent for a member; the opening goes along if its process does not hold it."""
-        first = fresh or slot not in self._holders
-        self._holders.add(slot)
-        return MemberTask(self._id, _changes_of(self._batch, member), mode, self._opening if first else None)
-
-    def _deadline(self) -> float | None:
-        limit = self._settings.time_limit
-        if math.isinf(limit):
-            return None
-        return limit + max(GRACE[0], GRACE[1] * limit) + LOADING * self._batch.base.nnz
-
-    def take_in(self, outcome: Outcome) -> tuple[int, Solution] | None:
-        """Returns the member and its claim, or None where the member has to be tried again or is not of this batch."""
-        batch_id, member = cast(tuple[int, int], outcome.key)
-        if batch_id != self._id:
-            return None
-        slot, mode = self._given.pop(member)
-        self._load[slot] -= 1
-        claim = self._claim(member, mode, outcome)
-        if not self._settings.careful:
-            timed = claim if claim and claim.status not in (Status.CRASHED, Status.NUMERICAL_ERROR) else None
-            self._trial.record(mode, timed.method if timed else "", timed.seconds if timed else 0.0)
-        if claim is None:
-            self._waiting.appendleft(member)
-            return None
-        return member, claim
-
-    def _claim(self, member: int, mode: Mode, outcome: Outcome) -> Solution | None:
-        """Returns what an outcome means for its member; None: once more, after a first crash."""
-        if outcome.ending is Ending.DONE:
-            return cast(Solution, outcome.value)
-        if outcome.ending is Ending.RAISED:
-            return _failure(Status.NUMERICAL_ERROR, mode, outcome, f"solving raised {outcome.message}")
-        if outcome.ending is Ending.TIMED_OUT:
-            limit = self._settings.time_limit
-            message = f"HiGHS did not stop at its limit of {limit:g} s; its process was killed from outside"
-            return _failure(Status.TIME_LIMIT, mode, outcome, message)
-        self._crashes[member] += 1
-        if self._crashes[member] < TRIES:
-            return None
-        return _failure(Status.CRASHED, mode, outcome, f"the worker process died on each of {TRIES} tries: {outcome.message}")
-
-    def choice(self) -> str:
-        """Returns the choice of mode in words; empty for a single member, which has none."""
-        if self._settings.careful:
-            return "careful: cold without presolve, tolerances tightened"
-        return self._trial.words() if len(self._batch) > 1 else ""
-
-
-def _failure(status: Status, mode: Mode, outcome: Outcome, message: str) -> Solution:
-    return Solution(status, seconds=outcome.seconds, backend="highs", method=str(mode), message=message)
-
-
-def _changes_of(batch: LPBatch, member: int) -> Changes:
-    rows = batch.changes.rows_of(member)
-    table = batch.changes
-    numbers = np.zeros(rows.stop - rows.start, dtype=np.int64)
-    return Changes(numbers, table.field[rows], table.index[rows], table.value[rows])
+        if own is not None and own is not other:
+            own.leave(slot)
+        self._at[slot] = other
+        return other.next_task(slot, fresh)
