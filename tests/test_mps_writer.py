@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batchlp_cli.errors import ModelError
+from batchlp_cli.files.mps import parse_mps
 from batchlp_cli.files.mps_writer import write_mps
 from batchlp_cli.problem import LinearProgram, Vector
 from tests.known import KNOWN, KnownLP, make_lp
@@ -113,6 +114,12 @@ def test_known_lps_read_back(known: KnownLP) -> None:
     assert_same(known.lp, back)
     assert np.array_equal(known.lp.row_lower, back.row_lower)
     assert np.array_equal(known.lp.row_upper, back.row_upper)
+
+
+@given(programs())
+def test_our_own_reader_agrees(lp: LinearProgram) -> None:
+    """What is written reads back through our own reader as the same LP."""
+    assert_same(lp, parse_mps(write_mps(lp).encode(), lp.name).lp)
 
 
 @given(VALUES, VALUES)
