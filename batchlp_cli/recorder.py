@@ -14,7 +14,7 @@ from batchlp_cli.settings import SolutionFormat
 from batchlp_cli.solution import Solution, Verdict
 
 ARCHIVE_BYTES = 256 << 20
-"""An .npz file is written once it holds this much, so that a batch of any size needs bounded memory."""
+"""Open .npz files are written once they hold this much together, so that batches of any size need bounded memory."""
 
 
 class Recorder:
@@ -37,9 +37,8 @@ class Recorder:
         self._digest = digest
         self._listen = listen
         self._twins = twins
-        self._archive: BatchArchive | None = None
-        self._archive_name = ""
-        self._archive_group = ""
+        self._archives: dict[str, tuple[str, BatchArchive]] = {}  # by group: the file's name, and what goes into it
+        self._archived_bytes = 0
 
     def unreadable(self, source: Source, error: str) -> None:
         """Records an input that is no readable LP."""
@@ -59,10 +58,12 @@ class Recorder:
         self._emit(row)
 
     def flush(self) -> None:
-        """Writes the .npz file that is being filled, if there is one."""
-        if self._archive is not None and self._folder is not None:
-            self._folder.write_atomic(self._archive_name, self._archive.to_bytes())
-            self._archive = None
+        """Writes the .npz files that are being filled; groups are solved side by side, so there may be many."""
+        for name, archive in self._archives.values():
+            assert self._folder is not None, "only what goes into a run folder is archived"
+            self._folder.write_atomic(name, archive.to_bytes())
+        self._archives.clear()
+        self._archived_bytes = 0
 
     def _keep(self, name: str, group: str, lp: LinearProgram, solution: Solution, verdict: Verdict) -> str | None:
         if self._folder is None or self._kind is SolutionFormat.NONE:
@@ -71,14 +72,13 @@ class Recorder:
             path = f"solutions/{name}.sol"
             self._folder.write_atomic(path, solution_text(lp, solution, verdict.objective).encode("utf-8", "surrogateescape"))
             return path
-        if self._archive_group != group:
-            self.flush()
-        if self._archive is None:
-            self._archive, self._archive_group = BatchArchive(lp), group
-            self._archive_name = self._folder.free_name(f"solutions/{group}", ".npz")
-        path = self._archive_name
-        self._archive.add(name, lp, solution)
-        if self._archive.memory_bytes > ARCHIVE_BYTES:
+        if group not in self._archives:
+            self._archives[group] = self._folder.free_name(f"solutions/{group}", ".npz"), BatchArchive(lp)
+        path, archive = self._archives[group]
+        before = archive.memory_bytes
+        archive.add(name, lp, solution)
+        self._archived_bytes += archive.memory_bytes - before
+        if self._archived_bytes > ARCHIVE_BYTES:
             self.flush()
         return path
 

@@ -243,6 +243,25 @@ def test_names_that_look_alike_give_five_solutions(tmp_path: Path) -> None:
     assert all(f.is_file() and f.resolve().is_relative_to(out.resolve()) for f in files)
 
 
+def test_a_batch_has_one_archive_also_when_groups_are_solved_side_by_side(tmp_path: Path) -> None:
+    """--solutions npz writes one file a group, and the rows point to the file that holds their vectors."""
+    import numpy as np
+
+    models, out = tmp_path / "models", tmp_path / "out"
+    models.mkdir()
+    for i in range(20):
+        (models / f"a{i}.mps").write_text(SMALL.replace("r1 3", f"r1 {i}"))
+        (models / f"b{i}.mps").write_text(SMALL.replace("r1 3", f"r1 {i}").replace("x cost 1 r1 1", "x cost 1 r1 2"))
+    assert batchlp("solve", models, "-o", out, "--solutions", "npz", "--jobs", "2").returncode == 0
+    rows = rows_in(out)
+    files = {str(r["group"]): str(r["solution"]) for r in rows}
+    assert len({str(r["solution"]) for r in rows}) == len(files) == len(list((out / "solutions").iterdir())) == 2
+    for row in rows:
+        with np.load(out / str(row["solution"])) as archive:
+            position = archive["name"].tolist().index(row["name"])
+            assert archive["x"][position] @ [1.0, 2.0] == pytest.approx(row["objective"])
+
+
 def test_a_solution_file_holds_the_row_value(tmp_path: Path) -> None:
     """HiGHS reads the .sol file back and finds the objective of the row, also for a maximum with its own dual signs."""
     import highspy
