@@ -31,16 +31,20 @@ ARRAYS = 16
 NEEDED = {Status.OPTIMAL: ("x", "y"), Status.UNBOUNDED: ("x", "ray"), Status.INFEASIBLE: ("ray",)}
 
 
-def verify(batch: LPBatch, solutions: Sequence[Solution], tol: float) -> list[Verdict]:
+def verify(batch: LPBatch, solutions: Sequence[Solution], tol: float, matrix: Matrix | None = None) -> list[Verdict]:
     """Returns the referee's word on each member's solution, in order. tol: relative tolerance.
 
+    matrix: what was made of the base's A for an earlier call, so that members that come in small lists share it.
+
     A claim that cannot be checked (no vectors, wrong lengths, NaN) is refused in words, never an exception.
-    Raises ValueError where the number of solutions is not that of the members.
+    Raises ValueError where the number of solutions is not that of the members, or the matrix is not that of the base.
     """
     if len(solutions) != len(batch):
         raise ValueError(f"{len(solutions)} solutions for a batch of {len(batch)} members")
+    if matrix is not None and matrix.A is not batch.base.A:
+        raise ValueError("the matrix given is not that of the batch's base")
     verdicts: list[Verdict] = []
-    for part, numbers, offset in _slices(batch):
+    for part, numbers, offset in _slices(batch, matrix or Matrix(batch.base.A)):
         verdicts += _verify_slice(numbers, offset, solutions[len(verdicts) : len(verdicts) + len(part)], tol)
     return verdicts
 
@@ -55,16 +59,15 @@ def dual_bound(batch: LPBatch, Y: Vector) -> Vector:
         raise ValueError(f"the row duals have shape {np.shape(Y)}, expected {expected}")
     bounds = np.full(len(batch), -np.inf)
     done = 0
-    for part, numbers, offset in _slices(batch):
+    for part, numbers, offset in _slices(batch, Matrix(batch.base.A)):
         here = slice(done, done + len(part))
         bounds[here] = lower_bound(numbers, np.asarray(Y[here], dtype=np.float64), offset)
         done += len(part)
     return bounds
 
 
-def _slices(batch: LPBatch) -> Iterator[tuple[LPBatch, Numbers, Vector]]:
+def _slices(batch: LPBatch, matrix: Matrix) -> Iterator[tuple[LPBatch, Numbers, Vector]]:
     """Yields pieces of the batch in order, with their numbers and their offsets [B]."""
-    matrix = Matrix(batch.base.A)
     width = max(1, SLICE_BYTES // (8 * ARRAYS * max(1, batch.base.m + batch.base.n)))
     for start in range(0, len(batch), width):
         part = batch if len(batch) <= width else batch.take(range(start, min(start + width, len(batch))))

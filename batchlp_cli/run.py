@@ -29,6 +29,7 @@ from batchlp_cli.kkt import verify
 from batchlp_cli.pump import ready_lists
 from batchlp_cli.recorder import Recorder
 from batchlp_cli.report.rows import SCHEMA_VERSION, Source, machine, peak_memory_bytes, settings_digest, versions
+from batchlp_cli.safe_bound import Matrix
 from batchlp_cli.settings import BackendName, SolutionFormat, SolveSettings
 from batchlp_cli.solution import Solution, Status, Verdict
 
@@ -167,6 +168,7 @@ class Pipeline:
     ) -> Iterator[tuple[int, int, tuple[Solution, Verdict]]]:
         """Yields (batch, member) with the backend's claim and the referee's word on it."""
         claims = ready_lists(backend.solve_many(batches, settings))
+        matrix: Matrix | None = None  # of the batch judged last; of one only, as memory is bounded
         while True:
             with self.stages.timed("solve"):
                 ready = next(claims, None)
@@ -175,7 +177,9 @@ class Pipeline:
             for k in dict.fromkeys(batch for batch, _, _ in ready):
                 members, solutions = zip(*((member, s) for batch, member, s in ready if batch == k), strict=True)
                 with self.stages.timed("verify"):
-                    verdicts = verify(batches[k].take(members), solutions, settings.tol)
+                    if matrix is None or matrix.A is not batches[k].base.A:
+                        matrix = Matrix(batches[k].base.A)
+                    verdicts = verify(batches[k].take(members), solutions, settings.tol, matrix)
                 for member, solution, verdict in zip(members, solutions, verdicts, strict=True):
                     yield k, member, (solution, verdict)
 

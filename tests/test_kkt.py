@@ -13,6 +13,7 @@ from batchlp_cli import kkt
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.kkt import dual_bound, verify
 from batchlp_cli.problem import LinearProgram
+from batchlp_cli.safe_bound import Matrix
 from batchlp_cli.solution import Solution, Status
 from tests.kkt_cases import (
     ENDLESS,
@@ -270,3 +271,11 @@ def test_tiny_numbers_do_not_vanish() -> None:
     zero = lp_of([1e-200], [[0]], ([0], [0]), ([-1e-200], [1]))
     bound = dual_bound(LPBatch.of([zero]), np.array([[0.0]]))[0]
     assert -1e-280 < bound < 0.0
+
+
+def test_a_matrix_made_before_changes_nothing_and_must_be_the_bases() -> None:
+    """Verdicts with a shared matrix are those without; a matrix of another base is refused."""
+    batch = LPBatch.of([GOOD])
+    assert verify(batch, [OPTIMAL], TOL, Matrix(GOOD.A)) == verify(batch, [OPTIMAL], TOL)
+    with pytest.raises(ValueError, match="not that of the batch"):
+        verify(batch, [OPTIMAL], TOL, Matrix(GOOD.A.copy()))
