@@ -70,10 +70,8 @@ class Course:
         return limit + max(GRACE[0], GRACE[1] * limit) + LOADING * self._batch.base.nnz
 
     def take_in(self, outcome: Outcome) -> tuple[int, Solution] | None:
-        """Returns the member and its claim, or None where the member has to be tried again or is not of this batch."""
-        batch_id, member = cast(tuple[int, int], outcome.key)
-        if batch_id != self._id:
-            return None
+        """Returns the member and its claim, or None where the member has to be tried again."""
+        _, member = cast(tuple[int, int], outcome.key)
         slot, mode = self._given.pop(member)
         self._load[slot] -= 1
         claim = self._claim(member, mode, outcome)

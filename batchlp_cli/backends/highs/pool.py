@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 from batchlp_cli.backends.highs.course import Course
 from batchlp_cli.batch import LPBatch
@@ -26,7 +26,7 @@ class HighsBackend:
     def __init__(self, jobs: int, want_basis: bool = False, worker: str = WORKER) -> None:
         self._pool = WorkerPool(worker, jobs, ahead=2)
         self._want_basis = want_basis
-        self._ids = itertools.count()
+        self._batches = 0  # given so far: what numbers them, so that a worker never takes one batch for another
         self._courses: list[Course] = []
 
     def solve(
@@ -44,19 +44,19 @@ class HighsBackend:
         self, batches: Sequence[LPBatch], settings: SolveSettings, warm_start: Solution | None
     ) -> Iterator[tuple[int, int, Solution]]:
         basis = warm_start.basis if warm_start is not None else None
-        first = next(self._ids)
-        self._ids = itertools.count(first + max(1, len(batches)))
+        first = self._batches
+        self._batches += len(batches)
         self._courses = [
             Course(first + k, batch, settings, basis, self._want_basis or len(batch) == 1) for k, batch in enumerate(batches)
         ]
         rota = Rota(self._courses)
         for outcome in self._pool.run(rota.next_task):
-            batch_id = outcome.key[0] if isinstance(outcome.key, tuple) else -1
-            if not 0 <= batch_id - first < len(batches):
+            k = cast(tuple[int, int], outcome.key)[0] - first
+            if not 0 <= k < len(batches):
                 continue  # left over from a run that was given up
-            answer = self._courses[batch_id - first].take_in(outcome)
+            answer = self._courses[k].take_in(outcome)
             if answer is not None:
-                yield batch_id - first, *answer
+                yield k, *answer
 
     def choices(self) -> list[str]:
         """Returns for each batch of the last run whether members started warm or cold, with what was measured."""
