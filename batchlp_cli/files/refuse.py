@@ -54,7 +54,7 @@ def count_in_text(text: bytes) -> tuple[bool, bool]:
 
 def refuse_what_is_no_text(text: bytes, form: ModelFormat, name: str) -> None:
     """Raises ReadError where the bytes are empty, UTF-16, or hold a zero byte."""
-    if not text.strip():
+    if not text or text.isspace():
         raise ReadError(f"{name}: the file is empty; expected a model in {form.upper()} format")
     if text[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise ReadError(f"{name}: this is UTF-16 text; save it as UTF-8")
