@@ -19,6 +19,8 @@ class Choice:
 
 def choose_backend(batch: LPBatch, settings: SolveSettings) -> Choice:
     """Returns the backend that a batch goes to."""
+    if settings.backend is BackendName.PDHG:
+        return Choice(settings.backend, "restarted PDHG over lanes, as asked for")
     start = "each member goes on from the last basis, or starts cold with presolve, whichever is measured faster"
     reason = "one member: cold with presolve" if len(batch) == 1 else start
     return Choice(settings.backend, f"HiGHS dual simplex; {reason}")
@@ -31,4 +33,6 @@ def deserves_second_try(solution: Solution, verdict: Verdict, settings: SolveSet
     """
     if not settings.fallback or verdict.verified:
         return False
+    if solution.status is Status.ITERATION_LIMIT and settings.iteration_limit is None:
+        return True  # the backend's own limit, which nobody asked for
     return solution.status in DECIDED or solution.status is Status.NUMERICAL_ERROR

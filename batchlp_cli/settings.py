@@ -15,6 +15,7 @@ class BackendName(StrEnum):
     """Backends that can be asked for by name."""
 
     HIGHS = "highs"
+    PDHG = "pdhg"
 
 
 class SolutionFormat(StrEnum):

@@ -41,7 +41,24 @@ ORDER: Mapping[str, Order] = {
         ("inputs", "names", "patterns", "lp_mend", "mps_fields", "mps_model"),
     ),
     "files.read": (("__init__", "worker"), ("lp_format",), ("spool", "messages")),
-    "backends": (("__init__",), ("highs",), ("base",)),
+    "backends": (("__init__",), ("highs", "pdhg"), ("base",)),
+    "backends.pdhg": (
+        ("__init__",),
+        ("solve",),
+        ("lanes",),
+        ("course",),
+        ("parameters",),
+        ("certificates", "restart", "termination", "weight"),
+        ("kernels",),
+        ("numbers",),
+        ("scaling",),
+    ),
+    "backends.pdhg.kernels": (
+        ("__init__",),
+        ("numba_kernel", "torch_kernel"),
+        ("base", "numba_steps", "numba_sums"),
+        ("cache", "gather"),
+    ),
     "backends.highs": (("__init__",), ("pool",), ("course",), ("trial", "worker"), ("session",), ("rays", "screen"), ("engine",)),
 }
 
@@ -56,10 +73,11 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "rich": ("console",),
     "highspy": ("backends.highs", "files.read"),
     "zstandard": ("files.decompress",),
-    "platformdirs": ("files",),
+    "platformdirs": ("files", "backends.pdhg.kernels.cache"),
     "torch": ("backends.pdhg",),
     "triton": ("backends.pdhg.kernels",),
     "numba": ("backends.pdhg.kernels",),
+    "llvmlite": ("backends.pdhg.kernels",),
     "matplotlib": ("report.figures",),
 }
 

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from batchlp_cli.backends.base import Backend
 from batchlp_cli.backends.highs.pool import HighsBackend
+from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.kkt import verify
 from batchlp_cli.problem import LinearProgram
@@ -21,6 +22,7 @@ TOL = SolveSettings().tol
 
 BACKENDS: dict[str, Callable[[], Backend]] = {
     "highs": lambda: HighsBackend(jobs=2),
+    "pdhg": lambda: PdhgBackend(jobs=2),
 }
 
 

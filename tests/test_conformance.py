@@ -50,9 +50,11 @@ def test_known_answers(backend: Backend, known: KnownLP, careful: bool) -> None:
     if known.status is not Status.OPTIMAL:
         return
     assert value == pytest.approx(known.value, rel=TOL, abs=TOL)
+    # residuals and gap within TOL leave a first-order method's vectors farther from the one optimum than a basis
+    near = 10 * TOL if backend.name == "highs" else 1000 * TOL
     if known.unique:
         for name in ("x", "y", "r"):
-            assert getattr(claims[0], name) == pytest.approx(getattr(known, name), rel=10 * TOL, abs=10 * TOL), name
+            assert getattr(claims[0], name) == pytest.approx(getattr(known, name), rel=near, abs=near), name
 
 
 @pytest.mark.parametrize("seed", range(6))

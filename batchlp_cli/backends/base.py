@@ -40,7 +40,10 @@ class Backend(Protocol):
         ...
 
 
-_MODULES = {BackendName.HIGHS: ("batchlp_cli.backends.highs.pool", "HighsBackend", "highspy")}
+_MODULES = {
+    BackendName.HIGHS: ("batchlp_cli.backends.highs.pool", "HighsBackend", "highspy"),
+    BackendName.PDHG: ("batchlp_cli.backends.pdhg.solve", "PdhgBackend", "batchlp[pdhg]"),
+}
 
 
 def load_backend(name: BackendName, settings: SolveSettings) -> Backend:

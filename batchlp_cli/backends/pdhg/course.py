@@ -1,0 +1,122 @@
+"""One batch on its way through the lanes: who waits, where a member starts, and what its answer is made of."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from batchlp_cli.backends.pdhg.certificates import Prover
+from batchlp_cli.backends.pdhg.kernels.base import Kernel
+from batchlp_cli.backends.pdhg.parameters import PdhgParameters
+from batchlp_cli.backends.pdhg.scaling import ScaledMatrix
+from batchlp_cli.batch import LPBatch
+from batchlp_cli.problem import LinearProgram, Vector
+from batchlp_cli.settings import SolveSettings
+from batchlp_cli.solution import Solution, Status
+
+Answer = tuple[int, Solution]
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A member that waits for a lane or is in one.
+
+    ray: a direction of unboundedness that was proved; the lane then looks for a feasible point, without costs. x, y, omega:
+    where to start, None for the batch's start. iterations: those of earlier lanes. entered: time.perf_counter() of the first.
+    """
+
+    member: int
+    ray: Vector | None = None
+    x: Vector | None = None
+    y: Vector | None = None
+    omega: float | None = None
+    iterations: int = 0
+    entered: float = 0.0
+
+    @property
+    def code(self) -> int:
+        """The member as `numbers_of` wants it."""
+        return self.member if self.ray is None else -2 - self.member
+
+
+@dataclass(slots=True, eq=False)
+class Course:
+    """What the tiles of one batch share. A tile takes entries from a queue and puts answers, None at its end, or its exception.
+
+    waiting: by precision, entries that wait for a lane of that precision.
+    """
+
+    batch: LPBatch
+    settings: SolveSettings
+    parameters: PdhgParameters
+    kernel: Kernel
+    matrix: ScaledMatrix
+    prover: Prover
+    warm_start: tuple[Vector, Vector] | None
+    waiting: dict[str, deque[Entry]]
+    answers: SimpleQueue[Answer | BaseException | None]
+    stop: threading.Event
+    entries: dict[str, Any]
+
+    @property
+    def iteration_limit(self) -> int:
+        """Most iterations of a member."""
+        given = self.settings.iteration_limit
+        return self.parameters.iteration_limit if given is None else given
+
+    @property
+    def check_every(self) -> int:
+        """Iterations between two checks, the same for all members."""
+        return max(1, min(self.parameters.check_every, self.iteration_limit))
+
+    def next_entry(self, precision: str) -> Entry | None:
+        """Returns the next entry that waits, None where there is none."""
+        try:
+            entry = self.waiting[precision].popleft()  # a deque bears many threads
+        except IndexError:
+            return None
+        if entry.entered == 0.0:
+            entry.entered = time.perf_counter()
+        return entry
+
+    def lp_of(self, entry: Entry) -> LinearProgram:
+        """Returns the entry's member."""
+        return self.batch.member(entry.member)
+
+    def start(self, entry: Entry, lp: LinearProgram) -> tuple[Vector, Vector]:
+        """Returns where the entry starts, x [n] and y [m] in original units."""
+        if entry.x is not None and entry.y is not None:
+            return entry.x, entry.y
+        x, y = self.warm_start if self.warm_start is not None else (np.zeros(lp.n), np.zeros(lp.m))
+        # a column without entries is best at the bound that its cost prices
+        alone = np.diff(self.matrix.At.indptr) == 0
+        best = np.where(lp.c > 0, lp.col_lower, np.where(lp.c < 0, lp.col_upper, x))
+        x = np.where(alone & np.isfinite(best), best, x)
+        return np.clip(x, lp.col_lower, lp.col_upper), y
+
+    def answer(self, entry: Entry, status: Status, iterations: int, **given: Any) -> None:
+        """Puts the answer of a member; given: x, y, ray, message."""
+        y = given.get("y")
+        r = self.lp_of(entry).c - self.matrix.At @ y if y is not None else None
+        seconds = time.perf_counter() - entry.entered if entry.entered else 0.0
+        method = f"{self.kernel.name} {self.parameters.precision}"
+        solution = Solution(
+            status, r=r, iterations=entry.iterations + iterations, seconds=seconds, backend="pdhg", method=method, **given
+        )
+        self.answers.put((entry.member, solution))
+
+
+def crosses(lp: LinearProgram) -> str:
+    """Returns which bounds of an LP cross, empty where none do: then it is infeasible without a ray."""
+    for kind, lower, upper in (("row", lp.row_lower, lp.row_upper), ("column", lp.col_lower, lp.col_upper)):
+        crossed = (lower > upper) | np.isposinf(lower) | np.isneginf(upper)
+        if crossed.any():
+            i = int(np.argmax(crossed))
+            return f"the bounds {float(lower[i])!r} and {float(upper[i])!r} of {kind} {i + 1} cross"
+    return ""

@@ -1,0 +1,275 @@
+"""A tile of lanes on its way: members enter, step together, are checked, restart or leave, and the next ones take their lanes.
+
+Decisions are made for all lanes at once from the kernel's sums; only what enters or leaves is looked at one by one. A member's
+arithmetic depends on nothing but itself: checks come every so many of its own iterations, whoever its mates are.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from batchlp_cli.backends.pdhg import certificates, termination
+from batchlp_cli.backends.pdhg.course import Course, Entry, crosses
+from batchlp_cli.backends.pdhg.kernels.base import (
+    Moved,
+    displacement_of,
+    load_lane,
+    make_tile,
+    narrow_tile,
+    point_of,
+    set_numbers,
+    set_rates,
+)
+from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
+from batchlp_cli.backends.pdhg.restart import RestartState, fixed_point_error, wants_restart
+from batchlp_cli.backends.pdhg.termination import TerminationState
+from batchlp_cli.backends.pdhg.weight import WeightState, first_weight, update_weights
+from batchlp_cli.problem import Mask, Vector
+from batchlp_cli.solution import Status
+
+WIDTHS = (1, 8, 16, 32, 64)
+"""Widths that a tile is narrowed to when nobody waits and lanes fall idle."""
+
+FLOAT32_STALL = 0.25
+"""Share of its iterations without progress after which a member goes from float32 to float64 (but not before 1000)."""
+
+STRAYED = 10.0
+"""A lane that changes rules goes back to its start if its merit is this many times its best one."""
+
+
+class Lanes:
+    """One tile and the states of its lanes; `run` is the life of the tile."""
+
+    def __init__(self, course: Course, precision: str, width: int) -> None:
+        self._course, self._kernel, self._precision = course, course.kernel, precision
+        self._dtype = np.dtype(precision)
+        self._last = precision == "float64"  # no other precision comes after this one
+        self._tile = make_tile(course.kernel, course.matrix, course.entries[precision], width, self._dtype)
+        self._entries: list[Entry | None] = [None] * width
+        self._iterations, self._k, self._checks = np.zeros(width), np.zeros(width), np.zeros(width, dtype=np.int64)
+        self._next_proof = np.zeros(width)
+        self._restart, self._weight, self._done = RestartState.of(width), WeightState.of(width), TerminationState.of(width)
+
+    @property
+    def width(self) -> int:
+        """Number of lanes W."""
+        return len(self._entries)
+
+    def run(self) -> None:
+        """Runs until nobody waits and all lanes are idle, or the course is stopped."""
+        course = self._course
+        while not course.stop.is_set():
+            entered = self._fill()
+            if entered.any():
+                self._check(entered)
+                if course.waiting[self._precision]:
+                    continue  # lanes may be free again
+            if not self._active().any():
+                return
+            self._narrow()
+            self._kernel.advance(self._tile, course.check_every)
+            active = self._active()
+            self._iterations[active] += course.check_every
+            self._k += course.check_every
+            self._check(active)
+
+    def _active(self) -> Mask:
+        return np.array([entry is not None for entry in self._entries], dtype=np.bool_)
+
+    def _fill(self) -> Mask:
+        """Gives idle lanes to waiting members; returns the lanes that were filled."""
+        entered = np.zeros(self.width, dtype=np.bool_)
+        for lane in np.flatnonzero(~self._active()):
+            while (entry := self._course.next_entry(self._precision)) is not None:
+                if self._enter(int(lane), entry):
+                    entered[lane] = True
+                    break
+        if entered.any():
+            self._renumber()
+        return entered
+
+    def _enter(self, lane: int, entry: Entry) -> bool:
+        """Starts a member in a lane; False where it is answered at once."""
+        lp = self._course.lp_of(entry)
+        crossed = crosses(lp)
+        if crossed:
+            self._course.answer(entry, Status.INFEASIBLE, 0, message=crossed)
+            return False
+        x, y = self._course.start(entry, lp)
+        load_lane(self._kernel, self._tile, lane, x, y)
+        matrix = self._course.matrix
+        cost = np.zeros(lp.n) if entry.ray is not None else matrix.col_scale * lp.c
+        omega = entry.omega or first_weight(cost, matrix.row_scale * lp.row_lower, matrix.row_scale * lp.row_upper)
+        self._entries[lane] = entry
+        self._iterations[lane] = self._k[lane] = self._checks[lane] = self._next_proof[lane] = 0
+        self._weight.begin(lane, omega)
+        self._done.begin(lane, lp)
+        return True
+
+    def _renumber(self) -> None:
+        """Gives the tile the costs and bounds of the members that it now has, and their step sizes."""
+        course = self._course
+        members = np.array([-1 if e is None else e.code for e in self._entries], dtype=np.int64)
+        numbers = numbers_of(course.batch, members)
+        set_numbers(self._kernel, self._tile, numbers, scaled_numbers(numbers, course.matrix, self._dtype))
+        set_rates(self._kernel, self._tile, self._weight.omega)
+
+    def _narrow(self) -> None:
+        """Moves the members to a narrower tile where nobody waits and that saves half the lanes or more."""
+        lanes = np.flatnonzero(self._active())
+        width = next((w for w in WIDTHS if w >= lanes.size), self.width)
+        if 2 * width > self.width or self._course.waiting[self._precision]:
+            return
+        self._tile = narrow_tile(self._kernel, self._tile, lanes.tolist(), width)
+        kept = np.concatenate([lanes, np.setdiff1d(np.arange(self.width), lanes)])[:width]
+        self._entries = [self._entries[lane] for lane in kept]
+        for name in ("_iterations", "_k", "_checks", "_next_proof"):
+            setattr(self, name, getattr(self, name)[kept])
+        for state in (self._restart, self._weight, self._done):
+            for name in state.__slots__:
+                setattr(state, name, getattr(state, name)[kept])
+        self._renumber()
+
+    def _check(self, lanes: Mask) -> None:
+        """Looks at some lanes: who leaves, and who of the others restarts."""
+        moved = self._kernel.probe(self._tile)
+        fpe = self._error(moved)
+        self._restart.begin(lanes & (self._k == 0), fpe)
+        self._checks[lanes] += 1
+        errors = self._judge(lanes, moved)
+        staying = lanes & self._active()
+        with np.errstate(invalid="ignore"):
+            restarts = staying & wants_restart(self._course.parameters.restart, self._restart, fpe, self._k, self._iterations)
+        if restarts.any():
+            self._start_anew(restarts, moved, errors)
+
+    def _error(self, moved: Vector) -> Vector:
+        with np.errstate(invalid="ignore", over="ignore"):
+            return fixed_point_error(moved, self._weight.omega, self._course.matrix.eta)
+
+    def _start_anew(self, lanes: Mask, moved: Vector, errors: Vector) -> None:
+        """Restarts lanes from (xh, yh) with new weights, and takes their first fixed-point error."""
+        primal, dual = np.sqrt(moved[Moved.PRIMAL_SQUARED]), np.sqrt(moved[Moved.DUAL_SQUARED])
+        p = self._course.parameters.weight
+        update_weights(p, self._weight, lanes, primal, dual, errors)
+        changed = self._weight.change_rules(p, lanes, self._iterations, self._done.best_at)
+        self._kernel.restart(self._tile, lanes)
+        for lane in np.flatnonzero(changed & (termination.merit(errors) > STRAYED * self._done.best)):
+            self._go_back(int(lane))
+        set_rates(self._kernel, self._tile, self._weight.omega)
+        self._k[lanes] = 0
+        self._restart.begin(lanes, self._error(self._kernel.probe(self._tile)))
+
+    def _go_back(self, lane: int) -> None:
+        """Puts a lane back to where its member started."""
+        entry = self._entries[lane]
+        assert entry is not None
+        load_lane(self._kernel, self._tile, lane, *self._course.start(entry, self._course.lp_of(entry)))
+
+    def _judge(self, lanes: Mask, moved: Vector) -> Vector:
+        """Answers members that are finished, proved, at a limit or without hope; returns the relative errors [3, W]."""
+        course, p = self._course, self._course.parameters.termination
+        measured = self._kernel.measure(self._tile)
+        errors = termination.relative_errors(measured, self._done)
+        merits = termination.merit(errors)
+        finite: Mask = np.asarray(np.isfinite(measured).all(axis=0) & np.isfinite(moved).all(axis=0))
+        finished = finite & (merits <= p.margin * course.settings.tol)
+        feasible = finite & (errors[0] <= p.margin * course.settings.tol)
+        costless = np.array([e is not None and e.ray is not None for e in self._entries], dtype=np.bool_)
+        for lane in np.flatnonzero(lanes & (finished | (feasible & costless))):
+            self._finish(int(lane))
+        self._prove(lanes & self._active() & finite, measured, feasible)
+        steps = np.full(self.width, float(p.stall_steps))
+        if not self._last:
+            steps = np.maximum(1000.0, FLOAT32_STALL * self._iterations)
+        still = moved[Moved.DX_SQUARED] + moved[Moved.DY_SQUARED] == 0
+        idle: Mask = np.asarray(termination.stalled(p, self._done, merits, self._iterations, steps) | still)
+        self._give_up(lanes & self._active(), errors, finite, idle)
+        return errors
+
+    def _finish(self, lane: int) -> None:
+        """Answers a member whose tolerances are met."""
+        entry = self._taken(lane)
+        x, y = point_of(self._kernel, self._tile, lane)
+        if entry.ray is not None:
+            self._answer(entry, lane, Status.UNBOUNDED, x=x, ray=entry.ray)
+        else:
+            self._answer(entry, lane, Status.OPTIMAL, x=x, y=y)
+
+    def _prove(self, lanes: Mask, measured: Vector, feasible: Mask) -> None:
+        """Answers members that are proved infeasible or unbounded; a proved ray without a point waits for a lane once more."""
+        p = self._course.parameters.certificates
+        lanes = lanes & (self._iterations >= self._next_proof)
+        by_price = lanes & certificates.farkas_of_prices(p, measured)
+        # differences are looked at after 1, 2, 4, 8, 16, 32, ... checks
+        due = lanes & ((self._checks & (self._checks - 1)) == 0) | (lanes & (self._checks % 16 == 0))
+        by_move = improving = np.zeros(self.width, dtype=np.bool_)
+        if due.any():
+            directions = self._kernel.directions(self._tile)
+            by_move = due & certificates.farkas_of_directions(p, directions)
+            improving = due & certificates.improving(p, directions, self._done.cost_norm)
+        for lane in np.flatnonzero(by_price | by_move | improving):
+            self._prove_one(int(lane), bool(by_price[lane]), bool(by_move[lane]), bool(improving[lane]), bool(feasible[lane]))
+
+    def _prove_one(self, lane: int, by_price: bool, by_move: bool, improving: bool, feasible: bool) -> None:
+        prover, entry = self._course.prover, self._entries[lane]
+        assert entry is not None
+        lp = self._course.lp_of(entry)
+        x, y = point_of(self._kernel, self._tile, lane)
+        d, e = displacement_of(self._kernel, self._tile, lane)
+        for wanted, candidate in ((by_price, y), (by_move, e)):
+            ray = prover.farkas(lp, candidate) if wanted else None
+            if ray is not None:
+                self._answer(self._taken(lane), lane, Status.INFEASIBLE, ray=ray)
+                return
+        ray = prover.direction(lp, d) if improving and entry.ray is None else None
+        if ray is None:
+            self._next_proof[lane] = self._course.parameters.certificates.spacing * self._iterations[lane]
+        elif feasible:
+            self._answer(self._taken(lane), lane, Status.UNBOUNDED, x=x, ray=ray)
+        else:
+            self._hand_on(lane, self._precision, x=x, y=np.zeros(lp.m), ray=ray)
+
+    def _give_up(self, lanes: Mask, errors: Vector, finite: Mask, idle: Mask) -> None:
+        """Answers members that are at a limit, stalled or no longer finite; what float32 cannot do goes on in float64."""
+        course, now = self._course, time.perf_counter()
+        total = self._iterations + [e.iterations if e is not None else 0 for e in self._entries]
+        exhausted = total + course.check_every > course.iteration_limit
+        late = np.array([e is not None and now - e.entered > course.settings.time_limit for e in self._entries])
+        for lane in np.flatnonzero(lanes & (~finite | idle | exhausted | late)):
+            x, y = point_of(self._kernel, self._tile, int(lane))
+            words = termination.describe(errors, int(lane))
+            if late[lane]:
+                status, message = Status.TIME_LIMIT, f"time limit; {words}"
+            elif exhausted[lane]:
+                status, message = Status.ITERATION_LIMIT, f"iteration limit; {words}"
+            elif not self._last:
+                start = {"x": x, "y": y} if finite[lane] else {}
+                self._hand_on(int(lane), "float64", omega=float(self._weight.omega[lane]) if start else None, **start)
+                continue
+            else:
+                why = f"stalled: no progress since iteration {self._done.best_at[lane]:.0f}" if finite[lane] else "not finite"
+                status, message = Status.NUMERICAL_ERROR, f"{why}; {words}"
+            points = {"x": x, "y": y} if finite[lane] else {}
+            self._answer(self._taken(int(lane)), int(lane), status, message=message, **points)
+
+    def _taken(self, lane: int) -> Entry:
+        """Empties a lane and returns its entry."""
+        entry, self._entries[lane] = self._entries[lane], None
+        assert entry is not None
+        return entry
+
+    def _hand_on(self, lane: int, precision: str, **start: Any) -> None:
+        """Empties a lane whose member goes on in another lane, from the given x, y, omega, ray."""
+        entry = self._taken(lane)
+        entry.iterations += int(self._iterations[lane])
+        entry.omega = None
+        for name, value in start.items():
+            setattr(entry, name, value)
+        self._course.waiting[precision].append(entry)
+
+    def _answer(self, entry: Entry, lane: int, status: Status, **given: Any) -> None:
+        self._course.answer(entry, status, int(self._iterations[lane]), **given)

@@ -1,0 +1,275 @@
+"""The PDHG backend as a whole: answers, limits, certificates, and that nobody's answer depends on who came along."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from batchlp_cli.backends.pdhg import solve as solve_module
+from batchlp_cli.backends.pdhg.parameters import KernelName, PdhgParameters, Precision
+from batchlp_cli.backends.pdhg.solve import PdhgBackend
+from batchlp_cli.batch import LPBatch
+from batchlp_cli.errors import BackendMissing, UsageError
+from batchlp_cli.families import transport, transport_scenarios
+from batchlp_cli.kkt import verify
+from batchlp_cli.problem import LinearProgram
+from batchlp_cli.settings import SolveSettings
+from batchlp_cli.solution import Solution, Status
+from tests.conformance import hard_lp, judge, lp_of, mixed_batch, optimal_by_construction, scenario_batch, solve_all
+from tests.known import KNOWN
+
+INF = np.inf
+WAYS = {
+    "numba": PdhgParameters(),
+    "torch": PdhgParameters(kernel=KernelName.TORCH),
+    "mixed": PdhgParameters(precision=Precision.MIXED),
+    "torch-mixed": PdhgParameters(kernel=KernelName.TORCH, precision=Precision.MIXED),
+}
+
+
+@pytest.fixture(params=list(WAYS))
+def backend(request: pytest.FixtureRequest) -> Iterator[PdhgBackend]:
+    """A backend for each kernel and precision."""
+    made = PdhgBackend(2, WAYS[request.param])
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def numba_backend() -> Iterator[PdhgBackend]:
+    """A backend as it is without parameters."""
+    made = PdhgBackend(2)
+    yield made
+    made.close()
+
+
+def same_bytes(one: Solution, other: Solution) -> bool:
+    """Tells whether two claims have the same status, iterations and vectors, bit for bit."""
+    vectors = ((getattr(one, name), getattr(other, name)) for name in ("x", "y", "r", "ray"))
+    same = all((a is None) == (b is None) and (a is None or a.tobytes() == b.tobytes()) for a, b in vectors)
+    return same and (one.status, one.iterations) == (other.status, other.iterations)
+
+
+def test_known_answers_in_one_way_each(backend: PdhgBackend) -> None:
+    """Every known LP is decided and proved, with its known value."""
+    for known in KNOWN:
+        batch = LPBatch.of([known.lp])
+        claims = solve_all(backend, batch)
+        assert claims[0].status is known.status, (known.lp.name, claims[0].message)
+        (verdict,) = judge(batch, claims)
+        if known.value is not None:
+            assert verdict.objective == pytest.approx(known.value, rel=1e-5, abs=1e-5), known.lp.name
+
+
+def test_mixed_statuses_leave_their_lanes(backend: PdhgBackend) -> None:
+    """Optimal, infeasible, unbounded and crossing members of one tile are told apart and proved, long before any limit."""
+    batch, expected = mixed_batch()
+    claims = solve_all(backend, batch)
+    assert [c.status for c in claims] == expected
+    judge(batch, claims)
+    assert max(c.iterations for c in claims) < 2000
+
+
+def test_bits_do_not_depend_on_the_batch(numba_backend: PdhgBackend) -> None:
+    """Alone, shuffled, cut in two, or through fewer lanes than members: each member's claim has the same bytes."""
+    batch = scenario_batch(3, 41)
+    expected = solve_all(numba_backend, batch)
+    order = np.random.default_rng(1).permutation(len(batch))
+    for part in (order, order[:9], order[9:], order[:2]):
+        for member, claim in zip(part, solve_all(numba_backend, batch.take(part)), strict=True):
+            assert same_bytes(expected[member], claim)
+    for member in (0, 17):
+        assert same_bytes(expected[member], solve_all(numba_backend, batch.take([member]))[0])
+    refilled = PdhgBackend(1, PdhgParameters(lanes=8))
+    assert all(same_bytes(a, b) for a, b in zip(expected, solve_all(refilled, batch), strict=True))
+
+
+def test_torch_batch_agrees_with_single_members() -> None:
+    """On torch a batch has the values of its members alone, within tolerance."""
+    made = PdhgBackend(1, WAYS["torch"])
+    batch = scenario_batch(9, 6)
+    together = judge(batch, solve_all(made, batch))
+    alone = [judge(batch.take([i]), solve_all(made, batch.take([i])))[0] for i in range(len(batch))]
+    assert [v.objective for v in together] == [pytest.approx(v.objective, rel=3e-6, abs=3e-6) for v in alone]
+
+
+def test_members_that_ask_for_nothing_stop_at_the_first_check(numba_backend: PdhgBackend) -> None:
+    """Transports without demand are optimal with 0 before any step; the one with demand in their midst is solved."""
+    base = transport(5, 8, 3)
+    demand = np.isfinite(base.row_lower) & (base.row_lower > 0)
+    idle = replace(
+        base, name="idle", row_lower=np.where(demand, 0.0, base.row_lower), row_upper=np.where(demand, INF, base.row_upper)
+    )
+    batch = LPBatch.of(
+        [replace(idle, name=f"idle {k}") for k in range(4)] + [base] + [replace(idle, name=f"idle {k}") for k in range(5)]
+    )
+    claims = solve_all(numba_backend, batch)
+    verdicts = judge(batch, claims)
+    for k, (claim, verdict) in enumerate(zip(claims, verdicts, strict=True)):
+        assert verdict.objective is not None
+        assert (verdict.objective == 0.0 and claim.iterations == 0) if k != 4 else verdict.objective > 1
+
+
+def test_members_of_other_sizes_converge_as_if_alone(backend: PdhgBackend) -> None:
+    """A member with right-hand sides times 1e6, or costs times 1e-6, takes about the iterations of its mates."""
+    base = transport(4, 6, 1)
+    tall = replace(
+        base, name="tall", row_lower=base.row_lower * 1e6, row_upper=base.row_upper * 1e6, col_upper=base.col_upper * 1e6
+    )
+    cheap = replace(base, name="cheap", c=base.c * 1e-6)
+    batch = LPBatch.of([base, tall, cheap])
+    claims = solve_all(backend, batch)
+    values = [v.objective for v in judge(batch, claims)]
+    assert values[0] is not None
+    assert values[1] == pytest.approx(values[0] * 1e6, rel=1e-4)
+    assert max(c.iterations for c in claims) <= 20 * max(50, min(c.iterations for c in claims))
+
+
+def test_warm_start_from_the_optimum_is_optimal_at_once(numba_backend: PdhgBackend) -> None:
+    """A member that starts at its own optimum needs no step; wrong lengths and NaN are refused."""
+    batch = scenario_batch(8, 1)
+    (cold,) = solve_all(numba_backend, batch, SolveSettings(tol=1e-8))
+    ((_, warm),) = numba_backend.solve(batch, SolveSettings(), cold)
+    assert cold.iterations > 0
+    assert warm.iterations == 0
+    judge(batch, [warm])
+    assert cold.x is not None
+    for wrong in (replace(cold, x=cold.x[:-1]), replace(cold, y=np.full(batch.base.m, np.nan))):
+        with pytest.raises(UsageError, match="warm start"):
+            list(numba_backend.solve(batch, SolveSettings(), wrong))
+
+
+def test_high_accuracy(numba_backend: PdhgBackend) -> None:
+    """tol 1e-8 is met where the LP allows it."""
+    batch = LPBatch.of([optimal_by_construction(seed)[0] for seed in (4,)])
+    claims = solve_all(numba_backend, batch, SolveSettings(tol=1e-8))
+    assert all(v.verified for v in verify(batch, claims, 1e-8))
+
+
+@pytest.mark.parametrize(("given", "status"), [({"iteration_limit": 1}, "iteration_limit"), ({"time_limit": 1e-5}, "time_limit")])
+def test_limits_keep_the_last_iterate(backend: PdhgBackend, given: dict[str, Any], status: str) -> None:
+    """A member at a limit says so, in words with its residuals, keeps to it, and returns finite x, y, r = c - A'y."""
+    batch = LPBatch.of([hard_lp(size=40)] * 2)
+    for claim in solve_all(backend, batch, SolveSettings(**given)):
+        assert claim.status == status
+        assert claim.iterations <= given.get("iteration_limit", 100)
+        assert "residual" in claim.message
+        assert claim.x is not None
+        assert claim.y is not None
+        assert np.isfinite(claim.x).all()
+        np.testing.assert_array_equal(claim.r, batch.base.c - batch.base.A.T @ claim.y)
+
+
+def test_stall_is_a_numerical_error_in_words(numba_backend: PdhgBackend) -> None:
+    """A member without progress is given up with its best iterate and the reason."""
+    parameters = PdhgParameters()
+    eager = replace(parameters, termination=replace(parameters.termination, stall_steps=50))
+    lp = hard_lp(size=60)
+    (claim,) = solve_all(PdhgBackend(1, eager), LPBatch.of([lp]), SolveSettings(tol=1e-10))
+    assert claim.status in (Status.NUMERICAL_ERROR, Status.OPTIMAL)
+    if claim.status is Status.NUMERICAL_ERROR:
+        assert claim.message.startswith("stalled")
+        assert claim.x is not None
+
+
+def test_overflow_in_one_member_leaves_the_others_alone(numba_backend: PdhgBackend) -> None:
+    """A member whose numbers overflow is a numerical error or a limit, and its mates' bytes are those without it."""
+    batch = scenario_batch(5, 6)
+    lps = [batch.member(i) for i in range(6)]
+    lps[2] = replace(lps[2], c=lps[2].c * 1e307, row_lower=lps[2].row_lower * 1e307)
+    poisoned = solve_all(numba_backend, LPBatch.of(lps), SolveSettings(iteration_limit=20_000))
+    clean = solve_all(numba_backend, batch)
+    assert all(same_bytes(poisoned[k], clean[k]) for k in range(6) if k != 2)
+
+
+def test_close_from_another_thread_stops_soon() -> None:
+    """close() ends a solve that would take long."""
+    made = PdhgBackend(1)
+    batch = LPBatch.of([hard_lp(size=300)])
+    timer = threading.Timer(0.3, made.close)
+    timer.start()
+    begin = time.perf_counter()
+    claims = list(made.solve(batch, SolveSettings(tol=1e-10, iteration_limit=100_000_000)))
+    assert time.perf_counter() - begin < 5
+    assert claims == []
+    made.close()
+
+
+def test_caller_may_stop_early(numba_backend: PdhgBackend) -> None:
+    """A caller that wants no more answers leaves no thread behind."""
+    before = threading.active_count()
+    answers = numba_backend.solve(scenario_batch(2, 30), SolveSettings())
+    next(answers)
+    answers.close()  # type: ignore[attr-defined]
+    assert threading.active_count() == before
+
+
+def test_more_nonzeros_than_32_bits_are_refused_in_words(numba_backend: PdhgBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matrix with too many nonzeros gives every member a reason, not an exception."""
+    monkeypatch.setattr(solve_module, "MOST_NNZ", 3)
+    batch = scenario_batch(2, 3)
+    for claim in solve_all(numba_backend, batch):
+        assert claim.status is Status.NUMERICAL_ERROR
+        assert "nonzeros" in claim.message
+
+
+def test_less_memory_means_fewer_lanes(numba_backend: PdhgBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a tile doesn't fit, one of half the lanes is tried, with the same bytes in the end."""
+    from batchlp_cli.backends.pdhg import lanes
+    from batchlp_cli.backends.pdhg.kernels import base
+
+    batch = transport_scenarios(transport(3, 4, 1), 40, 2)
+    expected = solve_all(numba_backend, batch)
+    made = base.make_tile
+    widths = []
+
+    def small(kernel: Any, matrix: Any, entries: Any, width: int, dtype: Any) -> Any:
+        widths.append(width)
+        if width > 8:
+            raise MemoryError
+        return made(kernel, matrix, entries, width, dtype)
+
+    monkeypatch.setattr(lanes, "make_tile", small)
+    claims = solve_all(numba_backend, batch)
+    assert max(widths) > 8
+    assert all(same_bytes(a, b) for a, b in zip(expected, claims, strict=True))
+
+
+def test_choice_and_labels(backend: PdhgBackend) -> None:
+    """The choice tells lanes, kernel and precision; claims name backend and method."""
+    batch = scenario_batch(6, 5)
+    for _, _, claim in backend.solve_many([batch], SolveSettings()):
+        assert claim.backend == "pdhg"
+        assert claim.method
+    (words,) = backend.choices()
+    assert "lanes" in words
+    assert "float64" in words or "mixed" in words
+
+
+def test_missing_kernel_is_a_missing_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the kernel's library the backend says so with exit code 4."""
+    monkeypatch.setitem(__import__("sys").modules, "batchlp_cli.backends.pdhg.kernels.numba_kernel", None)
+    with pytest.raises(BackendMissing, match="numba"):
+        list(PdhgBackend(1).solve(scenario_batch(2, 2), SolveSettings()))
+
+
+def test_twenty_easy_mates_do_not_wait_for_a_hard_one(numba_backend: PdhgBackend) -> None:
+    """Members that are done leave while an ill-conditioned one in their tile is still running."""
+    rng = np.random.default_rng(0)
+    size = 30
+    A = np.eye(size) + 0.01 * rng.normal(size=(size, size))
+
+    def member(b: np.ndarray[Any, Any]) -> LinearProgram:
+        return lp_of("square", np.ones(size), A, (b, b), (np.zeros(size), np.full(size, 10.0)))
+
+    easy = [replace(member(A @ np.full(size, 1 + 0.01 * k)), name=f"easy {k}") for k in range(9)]
+    batch = LPBatch.of(easy)
+    claims = solve_all(numba_backend, batch)
+    for k, verdict in enumerate(judge(batch, claims)):
+        assert verdict.objective == pytest.approx(size * (1 + 0.01 * k), rel=1e-4)
