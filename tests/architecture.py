@@ -58,6 +58,7 @@ ORDER: Mapping[str, Order] = {
         ("numba_kernel", "torch_kernel"),
         ("base", "numba_steps", "numba_sums"),
         ("cache", "gather"),
+        ("emit",),
     ),
     "backends.highs": (("__init__",), ("pool",), ("course",), ("trial", "worker"), ("session",), ("rays", "screen"), ("engine",)),
 }
