@@ -19,6 +19,8 @@ class Choice:
 
 def choose_backend(batch: LPBatch, settings: SolveSettings) -> Choice:
     """Returns the backend that a batch goes to."""
+    if settings.backend is BackendName.AUTO:
+        return Choice(settings.backend, "measured on the first members")
     if settings.backend is BackendName.PDHG:
         return Choice(settings.backend, "restarted PDHG over lanes, as asked for")
     start = "each member goes on from the last basis, or starts cold with presolve, whichever is measured faster"

@@ -14,6 +14,7 @@ from batchlp_cli.errors import UsageError
 class BackendName(StrEnum):
     """Backends that can be asked for by name."""
 
+    AUTO = "auto"
     HIGHS = "highs"
     PDHG = "pdhg"
 

@@ -27,7 +27,8 @@ class Solution:
     """A backend's claim about one instance; `status` tells what the vectors mean.
 
     x [n], y [m], r [n] float64 or None; ray [m] or [n] float64 or None; seconds of solving; iterations as the backend
-    counts them; method names how it was solved ("simplex warm", "simplex cold"); message is empty or a sentence.
+    counts them; method names how it was solved ("simplex warm", "simplex cold"); message is empty or a sentence; earlier:
+    what other solvers inside the backend came to before, without vectors.
     """
 
     status: Status
@@ -41,6 +42,7 @@ class Solution:
     backend: str = ""
     method: str = ""
     message: str = ""
+    earlier: tuple[Solution, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

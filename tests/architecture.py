@@ -41,7 +41,8 @@ ORDER: Mapping[str, Order] = {
         ("inputs", "names", "patterns", "lp_mend", "mps_fields", "mps_model"),
     ),
     "files.read": (("__init__", "worker"), ("lp_format",), ("spool", "messages")),
-    "backends": (("__init__",), ("highs", "pdhg"), ("base",)),
+    "backends": (("__init__",), ("auto",), ("highs", "pdhg"), ("base",)),
+    "backends.auto": (("__init__",), ("together",), ("joint",), ("steering",), ("cost", "policy", "stint")),
     "backends.pdhg": (
         ("__init__",),
         ("solve",),
@@ -74,7 +75,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "rich": ("console",),
     "highspy": ("backends.highs", "files.read"),
     "zstandard": ("files.decompress",),
-    "platformdirs": ("files", "backends.pdhg.kernels.cache"),
+    "platformdirs": ("files", "backends.auto.cost", "backends.pdhg.kernels.cache"),
     "torch": ("backends.pdhg",),
     "triton": ("backends.pdhg.kernels",),
     "numba": ("backends.pdhg.kernels",),

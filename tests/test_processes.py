@@ -304,7 +304,7 @@ def test_cancelling_what_is_done_changes_nothing() -> None:
     """A key that is cancelled after its task has ended doesn't touch a later task of the same key."""
     pool = WorkerPool(FACTORY, 1)
     tasks = iter([Task("a", ("echo", 1)), Task("b", ("echo", 2)), Task("a", ("echo", 3))])
-    values = []
+    values: list[object] = []
     for outcome in pool.run(lambda slot, fresh: next(tasks, None)):
         if len(values) == 1:
             pool.cancel("gone")

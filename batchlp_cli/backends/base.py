@@ -41,6 +41,7 @@ class Backend(Protocol):
 
 
 _MODULES = {
+    BackendName.AUTO: ("batchlp_cli.backends.auto.together", "AutoBackend", "highspy"),
     BackendName.HIGHS: ("batchlp_cli.backends.highs.pool", "HighsBackend", "highspy"),
     BackendName.PDHG: ("batchlp_cli.backends.pdhg.solve", "PdhgBackend", "batchlp[pdhg]"),
 }
@@ -49,6 +50,8 @@ _MODULES = {
 def load_backend(name: BackendName, settings: SolveSettings) -> Backend:
     """Imports and makes the backend of that name; raises BackendMissing where what it needs is not installed."""
     module, attribute, needs = _MODULES[name]
+    if name is BackendName.PDHG and settings.fallback:
+        module, attribute = "batchlp_cli.backends.auto.together", "LanesFirst"
     try:
         backend: Backend = getattr(import_module(module), attribute)(settings.jobs)
     except ModuleNotFoundError as error:

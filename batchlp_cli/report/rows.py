@@ -66,6 +66,12 @@ def attempt(solution: Solution, verdict: Verdict) -> Attempt:
     return Attempt(solution.backend, solution.method, solution.status, verdict.verified, *numbers, reason)
 
 
+def unjudged(solution: Solution) -> Attempt:
+    """Returns the record of a try that gave up inside its backend, so that the referee never saw it."""
+    numbers = (solution.seconds, solution.iterations)
+    return Attempt(solution.backend, solution.method, solution.status, False, *numbers, solution.message)
+
+
 def result_row(
     source: Source, settings_digest: str, lp: LinearProgram, group: str, tries: Sequence[tuple[Solution, Verdict]]
 ) -> Row:
@@ -83,10 +89,12 @@ def result_row(
     for kind in ("primal", "dual"):
         row |= {f"{kind}_residual_{of}": finite(getattr(residuals, f"{kind}_{of}")) for of in ("abs", "rel")}
     row |= {"gap_abs": finite(residuals.gap_abs), "gap_rel": finite(residuals.gap_rel)}
-    row |= {"backend": solution.backend, "method": solution.method, "iterations": sum(s.iterations for s, _ in tries)}
-    row |= {"solve_time": round(sum(s.seconds for s, _ in tries), 6), "group": group, "rows": lp.m, "columns": lp.n}
+    row |= {"backend": solution.backend, "method": solution.method}
+    row |= {"group": group, "rows": lp.m, "columns": lp.n}
     row |= {"nonzeros": lp.nnz, "integer_columns": integers, "model_name": lp.name, "notes": notes}
-    row |= {"attempts": [asdict(attempt(s, v)) for s, v in tries], "reason": verdict.reason or None}
+    attempts = [a for s, v in tries for a in (*map(unjudged, s.earlier), attempt(s, v))]
+    row |= {"iterations": sum(a.iterations for a in attempts), "solve_time": round(sum(a.seconds for a in attempts), 6)}
+    row |= {"attempts": [asdict(a) for a in attempts], "reason": verdict.reason or None}
     row |= {"error": solution.message or None if solution.status not in DECIDED else None}
     return row
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -45,11 +45,25 @@ class Entry:
         return self.member if self.ray is None else -2 - self.member
 
 
+class Feed(Protocol):
+    """Where members come from that others may take too; asked from the threads of the tiles."""
+
+    def take(self) -> int | None:
+        """Returns the next member, None where there is none now."""
+        ...
+
+    @property
+    def waiting(self) -> int:
+        """Number of members that could be taken now."""
+        ...
+
+
 @dataclass(slots=True, eq=False)
 class Course:
     """What the tiles of one batch share. A tile takes entries from a queue and puts answers, None at its end, or its exception.
 
-    waiting: by precision, entries that wait for a lane of that precision.
+    waiting: by precision, entries that wait for a lane of that precision. feed: where more members come from, if not all
+    were waiting from the start. cancelled: members that are to leave their lanes without an answer.
     """
 
     batch: LPBatch
@@ -63,6 +77,8 @@ class Course:
     answers: SimpleQueue[Answer | BaseException | None]
     stop: threading.Event
     entries: dict[str, Any]
+    feed: Feed | None = None
+    cancelled: set[int] = field(default_factory=set)
 
     @property
     def iteration_limit(self) -> int:
@@ -80,10 +96,20 @@ class Course:
         try:
             entry = self.waiting[precision].popleft()  # a deque bears many threads
         except IndexError:
-            return None
+            member = self.feed.take() if self._feeds(precision) and self.feed is not None else None
+            if member is None:
+                return None
+            entry = Entry(member)
         if entry.entered == 0.0:
             entry.entered = time.perf_counter()
         return entry
+
+    def waits(self, precision: str) -> bool:
+        """Tells whether somebody waits for a lane of that precision."""
+        return bool(self.waiting[precision]) or (self._feeds(precision) and self.feed is not None and self.feed.waiting > 0)
+
+    def _feeds(self, precision: str) -> bool:
+        return precision == next(iter(self.waiting))
 
     def lp_of(self, entry: Entry) -> LinearProgram:
         """Returns the entry's member."""

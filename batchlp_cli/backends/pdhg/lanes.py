@@ -65,7 +65,7 @@ class Lanes:
             entered = self._fill()
             if entered.any():
                 self._check(entered)
-                if course.waiting[self._precision]:
+                if course.waits(self._precision):
                     continue  # lanes may be free again
             if not self._active().any():
                 return
@@ -74,7 +74,15 @@ class Lanes:
             active = self._active()
             self._iterations[active] += course.check_every
             self._k += course.check_every
-            self._check(active)
+            self._check(active & ~self._drop_cancelled())
+
+    def _drop_cancelled(self) -> Mask:
+        """Empties the lanes of members that were cancelled; returns those lanes."""
+        cancelled = self._course.cancelled
+        gone = np.array([e is not None and e.member in cancelled for e in self._entries], dtype=np.bool_)
+        for lane in np.flatnonzero(gone):
+            self._taken(int(lane))
+        return gone
 
     def _active(self) -> Mask:
         return np.array([entry is not None for entry in self._entries], dtype=np.bool_)
@@ -121,7 +129,7 @@ class Lanes:
         """Moves the members to a narrower tile where nobody waits and that saves half the lanes or more."""
         lanes = np.flatnonzero(self._active())
         width = next((w for w in WIDTHS if w >= lanes.size), self.width)
-        if 2 * width > self.width or self._course.waiting[self._precision]:
+        if 2 * width > self.width or self._course.waits(self._precision):
             return
         self._tile = narrow_tile(self._kernel, self._tile, lanes.tolist(), width)
         kept = np.concatenate([lanes, np.setdiff1d(np.arange(self.width), lanes)])[:width]

@@ -11,7 +11,7 @@ from queue import SimpleQueue
 import numpy as np
 
 from batchlp_cli.backends.pdhg.certificates import Prover
-from batchlp_cli.backends.pdhg.course import Answer, Course, Entry
+from batchlp_cli.backends.pdhg.course import Answer, Course, Entry, Feed
 from batchlp_cli.backends.pdhg.kernels.base import Kernel, make_tile, set_numbers
 from batchlp_cli.backends.pdhg.lanes import WIDTHS, Lanes
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
@@ -46,31 +46,66 @@ class PdhgBackend:
         self._closed = False
         self._choice = ""
         self._choices: list[str] = []
+        self.tiles_at_work = 0
+        self.began: float | None = None  # time.perf_counter() at which the tiles of the last batch began
         self._ready: set[tuple[str, bool]] = set()  # (precision, one lane) for which kernels are compiled
 
     def solve(
         self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None = None
     ) -> Iterator[tuple[int, Solution]]:
         """Yields (member, claim) once for every member as members finish; see `Backend.solve`."""
+        yield from self._solve(batch, settings, warm_start, None)
+
+    def solve_fed(
+        self, batch: LPBatch, settings: SolveSettings, feed: Feed, tiles: int, warm_start: Solution | None = None
+    ) -> Iterator[tuple[int, Solution]]:
+        """Yields (member, claim) for the members that the feed gives, on at most `tiles` threads, until it gives none.
+
+        A member that is cancelled meanwhile has no claim.
+        """
+        yield from self._solve(batch, settings, warm_start, feed, tiles)
+
+    def cancel(self, member: int) -> None:
+        """Takes a member of the batch that is being solved out of its lane at the next check; from any thread."""
+        course = self._course
+        if course is not None:
+            course.cancelled.add(member)
+
+    @property
+    def choice(self) -> str:
+        """Lanes, kernel and precision of the batch that was solved last, in words."""
+        return self._choice
+
+    def stop(self) -> None:
+        """Ends the batch that is being solved at the next check; members in lanes have no claim. From any thread."""
+        course = self._course
+        if course is not None:
+            course.stop.set()
+
+    def _solve(
+        self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None, feed: Feed | None, tiles: int | None = None
+    ) -> Iterator[Answer]:
         self._choice = ""
         start = _checked(batch.base, warm_start)
         if batch.base.nnz > MOST_NNZ:
-            yield from _refused(len(batch), f"{batch.base.nnz} nonzeros, expected at most {MOST_NNZ}: use the backend highs")
+            yield from _refused(batch, feed, f"{batch.base.nnz} nonzeros, expected at most {MOST_NNZ}: use the backend highs")
             return
         if len(batch) == 0 or self._closed:
             return
         if self._kernel is None:
             self._kernel = load_kernel(self._parameters, self._jobs)
-        course = self._open(self._kernel, batch, settings, start)
-        yield from self._run(course)
+        course = self._open(self._kernel, batch, settings, start, feed)
+        yield from self._run(course, tiles or self._jobs)
 
-    def _open(self, kernel: Kernel, batch: LPBatch, settings: SolveSettings, start: tuple[Vector, Vector] | None) -> Course:
-        """Returns the course of a batch: matrix scaled, kernels compiled, all members waiting."""
+    def _open(
+        self, kernel: Kernel, batch: LPBatch, settings: SolveSettings, start: tuple[Vector, Vector] | None, feed: Feed | None
+    ) -> Course:
+        """Returns the course of a batch: matrix scaled, kernels compiled, all members waiting unless they are fed."""
         parameters = self._parameters
         matrix = scale_matrix(batch.base.A, parameters.scaling)
         precisions = ["float64"] if parameters.precision is Precision.FLOAT64 else ["float32", "float64"]
         waiting: dict[str, deque[Entry]] = {precision: deque() for precision in precisions}
-        waiting[precisions[0]].extend(Entry(i) for i in range(len(batch)))
+        waiting[precisions[0]].extend(Entry(i) for i in range(len(batch) if feed is None else 0))
         course = Course(
             batch=batch,
             settings=settings,
@@ -83,26 +118,28 @@ class PdhgBackend:
             answers=SimpleQueue(),
             stop=threading.Event(),
             entries={precision: kernel.entries(matrix, np.dtype(precision)) for precision in precisions},
+            feed=feed,
         )
         return course
 
-    def _run(self, course: Course) -> Iterator[Answer]:
+    def _run(self, course: Course, most_tiles: int) -> Iterator[Answer]:
         """Runs tiles on threads and yields their answers; stops them when the caller has enough."""
-        members = len(course.batch)
-        width = self._width(members)
-        tiles = max(1, min(self._jobs, -(-members // width)))
+        members = len(course.batch) if course.feed is None else course.feed.waiting
+        width = self._width(members, most_tiles)
+        tiles = max(1, min(most_tiles, -(-members // width)))
         self._course = course
         compiling = self._prepare(course, width)
         self._choice = self._words(course, width, tiles, compiling)
         threads = [threading.Thread(target=_drive, args=(course, width), daemon=True) for _ in range(tiles)]
+        course.kernel.use_threads(most_tiles)
+        self.began, self.tiles_at_work = time.perf_counter(), tiles
         for thread in threads:
             thread.start()
         try:
-            running = tiles
-            while running:
+            while self.tiles_at_work:
                 answer = course.answers.get()
                 if answer is None:
-                    running -= 1
+                    self.tiles_at_work -= 1
                 elif isinstance(answer, BaseException):
                     raise answer
                 else:
@@ -111,14 +148,14 @@ class PdhgBackend:
             course.stop.set()
             for thread in threads:
                 thread.join()
-            self._course = None
+            self._course, self.tiles_at_work = None, 0
 
-    def _width(self, members: int) -> int:
+    def _width(self, members: int, tiles: int) -> int:
         """Returns the lanes of a tile: enough for all threads to have some, at most what the cache bears."""
         parameters = self._parameters
         itemsize = 8 if parameters.precision is Precision.FLOAT64 else 4
         most = parameters.lanes or LANE_ROW_BYTES // itemsize
-        share = -(-members // self._jobs)
+        share = -(-members // tiles)
         return min(most, next((w for w in WIDTHS if w >= share), most))
 
     def _prepare(self, course: Course, width: int) -> float:
@@ -151,9 +188,7 @@ class PdhgBackend:
     def close(self) -> None:
         """Stops all tiles at their next check."""
         self._closed = True
-        course = self._course
-        if course is not None:
-            course.stop.set()
+        self.stop()
 
 
 def load_kernel(parameters: PdhgParameters, jobs: int) -> Kernel:
@@ -188,11 +223,27 @@ def rehearse(kernel: Kernel, matrix: ScaledMatrix, precision: str, width: int) -
     kernel.restart(tile, np.zeros(width, dtype=np.bool_))
 
 
+def seconds_of_iteration(lp: LinearProgram, seconds: float) -> float:
+    """Returns what an iteration of one member costs in a full tile on one core, checks left out; `seconds` is spent on it."""
+    kernel = load_kernel(PdhgParameters(), 1)
+    matrix, width, dtype = scale_matrix(lp.A, ScalingParameters()), LANE_ROW_BYTES // 8, np.dtype(np.float64)
+    rehearse(kernel, matrix, "float64", width)
+    tile = make_tile(kernel, matrix, kernel.entries(matrix, dtype), width, dtype)
+    numbers = numbers_of(LPBatch.of([lp]), np.zeros(width, dtype=np.int64))
+    set_numbers(kernel, tile, numbers, scaled_numbers(numbers, matrix, dtype))
+    best, end = np.inf, time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        begun = time.perf_counter()
+        kernel.advance(tile, 10)
+        best = min(best, (time.perf_counter() - begun) / (10 * width))
+    return float(best)
+
+
 def _drive(course: Course, width: int) -> None:
     """Runs tiles of one precision after the other on this thread, and tells the course how it ended."""
     try:
         for precision in course.waiting:
-            while course.waiting[precision] and not course.stop.is_set():
+            while course.waits(precision) and not course.stop.is_set():
                 try:
                     Lanes(course, precision, width).run()
                 except MemoryError:
@@ -216,6 +267,6 @@ def _checked(base: LinearProgram, warm_start: Solution | None) -> tuple[Vector, 
     return np.asarray(warm_start.x, dtype=np.float64), np.asarray(warm_start.y, dtype=np.float64)
 
 
-def _refused(members: int, message: str) -> Iterator[Answer]:
-    for member in range(members):
+def _refused(batch: LPBatch, feed: Feed | None, message: str) -> Iterator[Answer]:
+    for member in range(len(batch)) if feed is None else iter(feed.take, None):
         yield member, Solution(Status.NUMERICAL_ERROR, backend="pdhg", method="refused", message=message)
