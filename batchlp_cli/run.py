@@ -158,8 +158,7 @@ class Pipeline:
         refused = [(k, sorted(members)) for k, members in sorted(again.items())]
         batches = [works[k].batch.take(members) for k, members in refused]
         careful = replace(self.settings, careful=True)
-        second = self._backend(BackendName.HIGHS) if refused else backend  # whoever tried first, simplex tries last
-        for position, i, tried in self._attempt(batches, second, careful) if refused else ():
+        for position, i, tried in self._attempt(batches, backend, careful) if refused else ():
             k, members = refused[position]
             self._record(works[k], members[i], [*again[k][members[i]], tried])
         return [(words, len(again[k])) for k, words in enumerate(chosen)]

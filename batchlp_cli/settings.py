@@ -69,12 +69,12 @@ class SolveSettings:
     1e-6). time_limit: seconds an LP (default none). iteration_limit: iterations an LP (default none). memory_bytes: what
     a window of inputs may take in the main process (default a quarter of the memory given). read_timeout: seconds a file
     may take to read (default 60). max_file_bytes: largest file after decompression (default 2 GiB).
-    negative_upper: what a negative upper bound of a column without a lower one means in an MPS file. fallback: solve
-    once more, carefully, what the referee refused. careful: cold, without presolve, tightened, certificates
-    constructed (set by the fallback, not by a flag).
+    negative_upper: what a negative upper bound of a column without a lower one means in an MPS file. cache: use what was
+    measured on this machine in earlier runs. fallback: solve once more, carefully, what the referee refused. careful: cold,
+    without presolve, tightened, certificates constructed (set by the fallback, not by a flag).
     """
 
-    backend: BackendName = BackendName.HIGHS
+    backend: BackendName = BackendName.AUTO
     jobs: int = field(default_factory=available_cores)
     tol: float = 1e-6
     time_limit: float = math.inf
@@ -83,6 +83,7 @@ class SolveSettings:
     read_timeout: float = 60.0
     max_file_bytes: int = 2 << 30
     negative_upper: NegativeUpper = NegativeUpper.FREE
+    cache: bool = True
     fallback: bool = True
     careful: bool = False
 

@@ -26,7 +26,7 @@ ORDER: Mapping[str, Order] = {
         ("problem", "worker", "status"),
         ("errors", "__init__"),
     ),
-    "commands": (("__init__",), ("solve", "inspect"), ("options",)),
+    "commands": (("__init__",), ("calibrate", "inspect", "solve"), ("options",)),
     "report": (("__init__",), ("rows",)),
     "files": (
         ("__init__",),

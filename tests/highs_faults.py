@@ -15,7 +15,7 @@ from batchlp_cli.backends.highs.worker import MemberTask, make_handler
 from batchlp_cli.batch import Field
 from batchlp_cli.solution import Solution
 
-DIES, DIES_ONCE, HANGS, RAISES = 1001.0, 1002.0, 1003.0, 1004.0
+DIES, DIES_ONCE, HANGS, RAISES, DAWDLES = 1001.0, 1002.0, 1003.0, 1004.0, 1005.0
 
 
 def make_faulty_handler() -> Callable[[object], Solution]:
@@ -33,6 +33,8 @@ def make_faulty_handler() -> Callable[[object], Solution]:
             if fault == DIES_ONCE:
                 mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
+        if fault == DAWDLES:
+            time.sleep(0.2)
         if fault == HANGS:
             time.sleep(600)
         if fault == RAISES:

@@ -344,7 +344,7 @@ def test_a_missing_backend_exits_with_4(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     write(tmp_path, model_mps=SMALL)
     monkeypatch.setitem(sys.modules, "batchlp_cli.backends.highs.pool", None)
-    assert exit_code_of(["solve", str(tmp_path / "model.mps"), "-q"], 0.0) == 4
+    assert exit_code_of(["solve", str(tmp_path / "model.mps"), "-q", "--backend", "highs"], 0.0) == 4
 
 
 def test_a_fault_of_ours_exits_with_70_and_asks_for_a_report(

@@ -53,7 +53,7 @@ def load_backend(name: BackendName, settings: SolveSettings) -> Backend:
     if name is BackendName.PDHG and settings.fallback:
         module, attribute = "batchlp_cli.backends.auto.together", "LanesFirst"
     try:
-        backend: Backend = getattr(import_module(module), attribute)(settings.jobs)
+        backend: Backend = getattr(import_module(module), attribute).of(settings)
     except ModuleNotFoundError as error:
         raise BackendMissing(
             f"the backend {name} needs {needs}, which is not installed: {error}; try: pip install {needs}"

@@ -150,7 +150,7 @@ def _list_bytes(files_from: str) -> bytes:
 def solve_settings(flags: dict[str, Any]) -> SolveSettings:
     """Returns the settings that the flags ask for."""
     return SolveSettings(
-        backend=BackendName(flags.get("backend", "highs")),
+        backend=BackendName(flags.get("backend", "auto")),
         jobs=flags["jobs"] or available_cores(),
         tol=flags.get("tol", 1e-6),
         time_limit=math.inf if flags.get("time_limit") is None else flags["time_limit"],
@@ -159,5 +159,6 @@ def solve_settings(flags: dict[str, Any]) -> SolveSettings:
         read_timeout=flags["read_timeout"],
         max_file_bytes=flags["max_file_size"],
         negative_upper=NegativeUpper(flags["negative_upper"]),
+        cache=not flags.get("no_cache", False),
         fallback=not flags.get("no_fallback", False),
     )

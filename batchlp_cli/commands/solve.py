@@ -52,7 +52,14 @@ Examples:
 @option("--tol", type=float, default=1e-6, show_default=True, help="Relative tolerance of the referee.")
 @option("--time-limit", type=float, help="Seconds an LP may take.  [default: none]")
 @option("--iteration-limit", type=click.IntRange(0), help="Iterations an LP may take.  [default: none]")
-@option("--backend", type=click.Choice([b.value for b in BackendName]), default="highs", show_default=True, help="Who solves.")
+@option(
+    "--backend",
+    type=click.Choice([b.value for b in BackendName]),
+    default="auto",
+    show_default=True,
+    help="Who solves: HiGHS, batched PDHG, or whoever is measured to be faster.",
+)
+@option("--no-cache", is_flag=True, help="Do not use what `batchlp calibrate` measured on this machine.")
 @option("--no-fallback", is_flag=True, help="Do not solve again, carefully, what the referee refused.")
 @option(
     "--fail-on",

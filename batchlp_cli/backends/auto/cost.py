@@ -19,19 +19,25 @@ SIZES = ((600, 600, 1800), (3000, 3000, 9000), (20000, 20000, 60000))
 """Rows, columns and nonzeros that are measured: within the caches, at their edge, beyond."""
 
 
+Points = tuple[tuple[int, float], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Seconds that one iteration of one member costs in a full tile on one core, a row, column or nonzero each.
+    """What one iteration of one member costs in a full tile on one core.
 
-    calibrated: measured on this machine, not assumed.
+    points: (rows + columns + nonzeros, seconds), ascending; between them the cost of an entry is interpolated over the
+    logarithm of the size, since larger tiles leave one cache after another. calibrated: measured on this machine, not assumed.
     """
 
-    seconds_per_entry: float = 0.4e-9
+    points: Points = ((3_000, 0.6e-6), (15_000, 4.5e-6), (100_000, 5.5e-5))
     calibrated: bool = False
 
     def iteration(self, lp: LinearProgram) -> float:
         """Returns the seconds of an iteration of a member in a full tile."""
-        return self.seconds_per_entry * (lp.m + lp.n + lp.nnz)
+        size = max(1, lp.m + lp.n + lp.nnz)
+        sizes, seconds = (np.array(column, dtype=np.float64) for column in zip(*self.points, strict=True))
+        return float(size * np.interp(np.log(size), np.log(sizes), seconds / sizes))
 
 
 def profile_path() -> Path:
@@ -43,9 +49,10 @@ def load_profile() -> Profile:
     """Returns the profile that was measured on this machine, or the assumed one where there is none that can be read."""
     try:
         kept = json.loads(profile_path().read_text(encoding="utf-8"))
-        seconds = float(kept["seconds_per_entry"])
-        if kept["machine"] == fingerprint() and 1e-12 < seconds < 1e-6:
-            return Profile(seconds, calibrated=True)
+        points = tuple((int(size), float(seconds)) for size, seconds in kept["points"])
+        sound = len(points) > 1 and all(size > 0 and 1e-12 < seconds / size < 1e-6 for size, seconds in points)
+        if kept["machine"] == fingerprint() and sound and list(points) == sorted(points):
+            return Profile(points, calibrated=True)
     except (OSError, ValueError, KeyError, TypeError):
         pass  # a profile is a convenience: without one, or with a damaged one, more is measured in the run itself
     return Profile()
@@ -72,8 +79,8 @@ def fingerprint() -> str:
     return f"{model}, {os.cpu_count()} cores"
 
 
-def measure_profile(seconds: float = 1.0) -> tuple[Profile, list[tuple[int, float]]]:
-    """Returns the profile of this machine and, for each size, (rows + columns + nonzeros, seconds an iteration of a member).
+def measure_profile(seconds: float = 1.0) -> Profile:
+    """Returns the profile of this machine.
 
     seconds: what each size may take. Raises ModuleNotFoundError where the lanes' libraries are not installed.
     """
@@ -87,4 +94,4 @@ def measure_profile(seconds: float = 1.0) -> tuple[Profile, list[tuple[int, floa
         ones = np.ones(m)
         lp = LinearProgram("calibration", rng.normal(size=n), A, -ones, ones, np.zeros(n), np.ones(n))
         measured.append((m + n + nnz, seconds_of_iteration(lp, seconds)))
-    return Profile(float(np.median([cost / size for size, cost in measured])), calibrated=True), measured
+    return Profile(tuple(measured), calibrated=True)

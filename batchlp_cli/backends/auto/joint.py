@@ -174,7 +174,8 @@ class Joint:
         """Yields a claim that is the answer; keeps one that is not, while the other side goes on or takes over."""
         stint = self.stint
         if from_lanes and stint is not None:
-            stint.solved += claim.status in DECIDED
+            if claim.status in DECIDED:
+                stint.iterations.append(claim.iterations)
             stint.held.pop(member, None)
         if not self.is_open(k, member):
             return

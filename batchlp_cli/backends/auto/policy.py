@@ -7,6 +7,8 @@ takes HiGHS long is raced: the first to bring an answer stops the other.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -28,7 +30,8 @@ class PolicyParameters:
     for lanes to be tried at all, since loading and compiling them takes about a second (default 4). least_iterations: a
     member takes no fewer in lanes, as a rule (default 200: the medians of algorithm papers and of our tables lie above).
     probe_members: lanes of a probe (default 8). probe_share: of the time that the rest would take HiGHS, what a probe may
-    take (default 0.1). widening: how much cheaper a member is in a full tile than in a probe's (default 2, measured 2 to 3).
+    take (default 0.06). widening: how much cheaper a member is in a full tile than in a probe's (default 1.25, measured 1.1 to
+    1.7). warming: how much faster the last basis may make a member than a cold start, of which the first is one (default 4).
     clearly: ratio of costs from which one side takes all (default 1.2). race_after: time in HiGHS after which an idle core
     races a member (default 1). patience: time after which a busy core does (default 10). late: ratio to what was predicted
     at which lanes have broken their promise (default 1.5).
@@ -38,8 +41,9 @@ class PolicyParameters:
     worth: float = 4.0
     least_iterations: int = 200
     probe_members: int = 8
-    probe_share: float = 0.1
-    widening: float = 2.0
+    probe_share: float = 0.06
+    widening: float = 1.25
+    warming: float = 4.0
     clearly: float = 1.2
     race_after: float = 1.0
     patience: float = 10.0
@@ -48,11 +52,12 @@ class PolicyParameters:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What is left of a batch: members that wait, seconds a member takes HiGHS, cores."""
+    """What is left of a batch: members that wait, seconds a member takes HiGHS, cores; measured: that it is not a guess."""
 
     waiting: int
     highs: float
     jobs: int
+    measured: bool = True
 
     @property
     def seconds(self) -> float:
@@ -63,7 +68,7 @@ class Rest:
 def may_pay(p: PolicyParameters, rest: Rest, iteration: float) -> tuple[bool, str]:
     """Tells whether trying lanes on a batch could pay, with the reason. iteration: seconds of one, a member of a full tile."""
     least = p.least_iterations * iteration
-    measured = f"HiGHS: {_time(rest.highs)} a member measured"
+    measured = f"HiGHS: {_time(rest.highs)} a member {'measured' if rest.measured else 'or more, by the first that is at work'}"
     if least > rest.highs:
         return False, f"{measured}; lanes would need {_time(least)} for {p.least_iterations} iterations alone"
     if rest.waiting < p.least_members or rest.seconds < p.worth:
@@ -71,21 +76,31 @@ def may_pay(p: PolicyParameters, rest: Rest, iteration: float) -> tuple[bool, st
     return True, f"{measured}; lanes could be faster"
 
 
-def after_probe(p: PolicyParameters, rest: Rest, seconds: float, tried: int, solved: int) -> tuple[Stage, float, str]:
-    """Returns who takes the rest, seconds a member in lanes (infinite if unknown), and the reason.
+def cost_in_lanes(p: PolicyParameters, seconds: float, tried: int, iterations: Sequence[int]) -> float:
+    """Returns seconds a member in full tiles, infinite where the probe came to too few answers.
 
-    seconds: what a probe of `tried` members took, of which `solved` came to an answer.
+    seconds: what a probe of `tried` members took; iterations: those of the members that came to an answer. A probe waits for
+    its slowest member, lanes that are refilled do not: they pay for the mean.
     """
-    measured = f"HiGHS {_time(rest.highs)} a member"
-    if 2 * solved < tried or solved == 0:
-        return Stage.HIGHS, float("inf"), f"{measured}; in lanes only {solved} of {tried} were done after {_time(seconds)}"
-    lanes = seconds / solved / p.widening
-    words = f"{measured}, lanes {_time(lanes)} a member (from a probe of {tried})"
+    if 2 * len(iterations) < tried or not iterations:
+        return math.inf
+    steps = max(iterations)
+    share = sum(iterations) / len(iterations) / steps if steps else 1.0
+    return share * seconds / tried / p.widening
+
+
+def who_takes_rest(p: PolicyParameters, rest: Rest, lanes: float) -> tuple[Stage, str]:
+    """Returns who takes the rest of a batch, lanes taking so many seconds a member, and the reason; OPEN: cannot be told yet."""
+    if math.isinf(lanes):
+        return Stage.HIGHS, f"HiGHS {_time(rest.highs)} a member; lanes came to no answer in the time given to a probe"
+    words = f"HiGHS {_time(rest.highs)} a member, lanes {_time(lanes)} by a probe"
     if lanes * p.clearly < rest.highs:
-        return Stage.LANES, lanes, f"{words}: lanes take the rest"
+        return Stage.LANES, f"{words}: lanes take the rest"
+    if not rest.measured:
+        return Stage.OPEN, words
     if lanes < rest.highs * p.clearly:
-        return Stage.BOTH, lanes, f"{words}: both, from the two ends of the queue"
-    return Stage.HIGHS, lanes, f"{words}: HiGHS takes the rest"
+        return Stage.BOTH, f"{words}: both, from the two ends of the queue"
+    return Stage.HIGHS, f"{words}: HiGHS takes the rest"
 
 
 def breaks_promise(p: PolicyParameters, rest: Rest, seconds: float, tiles: int, solved: int, expected: float) -> bool:

@@ -11,10 +11,11 @@ from batchlp_cli.backends.auto.policy import (
     PolicyParameters,
     Rest,
     Stage,
-    after_probe,
     breaks_promise,
+    cost_in_lanes,
     may_pay,
     race_is_due,
+    who_takes_rest,
 )
 from batchlp_cli.backends.auto.stint import Purpose, Stint
 from batchlp_cli.backends.highs.pool import HighsBackend
@@ -56,7 +57,7 @@ class Steering:
         self._books, self._parameters, self._profile = books, parameters, profile
         self._lanes = lanes
         self._stages = [Stage.OPEN] * len(books.batches)
-        self._costs = [float("inf")] * len(books.batches)  # seconds a member in lanes, where known
+        self._costs: dict[int, float] = {}  # seconds a member in lanes, of batches that were tried
         self._raced: set[tuple[int, int]] = set()
         self._pending: Iterator[int] = iter(())
         self._looked = 0.0
@@ -101,8 +102,7 @@ class Steering:
             self.words[stint.k] = lanes.choice
         elif stint.purpose is Purpose.PROBE:
             seconds = time.perf_counter() - lanes.began
-            stage, cost, words = after_probe(self._parameters, self._rest(stint.k), seconds, stint.taken, stint.solved)
-            self._stages[stint.k], self._costs[stint.k], self.words[stint.k] = stage, cost, words
+            self._costs[stint.k] = cost_in_lanes(self._parameters, seconds, stint.taken, stint.iterations)
 
     def tell_race(self, k: int, winner: Solution) -> None:
         """Notes who won a member that both had."""
@@ -110,8 +110,14 @@ class Steering:
         self.words[k] = self.words[k] or f"raced, since HiGHS took long: {who} first, after {winner.seconds:.3g} s"
 
     def _rest(self, k: int) -> Rest:
-        course = self._books.highs.courses[k]
-        return Rest(course.waiting, course.seconds_a_member or float("inf"), self._books.jobs)
+        """Returns what is left of a batch; before HiGHS is measured, by how long it has been at its first members."""
+        course, jobs = self._books.highs.courses[k], self._books.jobs
+        if course.is_measured and course.seconds_a_member is not None:
+            return Rest(course.waiting, course.seconds_a_member, jobs)
+        now = time.perf_counter()
+        longest = max((now - when for when in course.at_work().values()), default=0.0)
+        guess = max(longest, course.seconds_a_member or 0.0) / self._parameters.warming
+        return Rest(course.waiting, guess, jobs, measured=False)
 
     def _next_batch(self) -> Stint | None:
         """Returns the stint for the next batch where lanes take all."""
@@ -128,14 +134,19 @@ class Steering:
             course = self._books.highs.courses[k]
             if len(batch) < p.least_members or not course.waiting or self._stages[k] is Stage.HIGHS:
                 continue
+            rest = self._rest(k)
+            if k in self._costs and self._stages[k] is Stage.OPEN:
+                self._stages[k], self.words[k] = who_takes_rest(p, rest, self._costs[k])
             if self._stages[k] in (Stage.LANES, Stage.BOTH):
                 return self._work(k)
-            if course.is_measured:
-                pays, self.words[k] = may_pay(p, self._rest(k), self._profile.iteration(batch.base))
-                if pays:
-                    stint = Stint(k, Purpose.PROBE, 1, course, most=p.probe_members)
-                    stint.budget = max(p.race_after, p.probe_share * self._rest(k).seconds * jobs)
-                    return stint
+            if k in self._costs:
+                continue
+            pays, words = may_pay(p, rest, self._profile.iteration(batch.base))
+            self.words[k] = words if rest.measured or pays else self.words[k]
+            if pays:
+                stint = Stint(k, Purpose.PROBE, 1, course, most=p.probe_members)
+                stint.budget = max(p.race_after, p.probe_share * rest.seconds * jobs)
+                return stint
         return None
 
     def _work(self, k: int) -> Stint:

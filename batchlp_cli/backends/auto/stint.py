@@ -30,7 +30,8 @@ class Stint:
         self.k, self.purpose, self.tiles = k, purpose, tiles
         self.started = time.perf_counter()
         self.held: dict[int, float] = {}
-        self.taken = self.solved = 0
+        self.taken = 0
+        self.iterations: list[int] = []  # of the members that came to an answer
         self.expected = self.budget = float("inf")
         self.ended = False
         self._course, self._most = course, most
@@ -48,6 +49,11 @@ class Stint:
             self.taken += 1
             self.held[member] = time.perf_counter()
         return member
+
+    @property
+    def solved(self) -> int:
+        """Number of members that came to an answer."""
+        return len(self.iterations)
 
     @property
     def waiting(self) -> int:

@@ -44,6 +44,11 @@ class AutoBackend:
         if lanes_first and not lanes_are_installed():
             raise BackendMissing("the backend pdhg is not installed; try: pip install 'batchlp[pdhg]'")
 
+    @classmethod
+    def of(cls, settings: SolveSettings) -> AutoBackend:
+        """Returns the backend that settings ask for."""
+        return cls(settings.jobs, profile=None if settings.cache else Profile())
+
     def solve(
         self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None = None
     ) -> Iterator[tuple[int, Solution]]:
@@ -96,6 +101,11 @@ class LanesFirst(AutoBackend):
 
     def __init__(self, jobs: int) -> None:
         super().__init__(jobs, lanes_first=True)
+
+    @classmethod
+    def of(cls, settings: SolveSettings) -> LanesFirst:
+        """Returns the backend that settings ask for."""
+        return cls(settings.jobs)
 
 
 def lanes_are_installed() -> bool:

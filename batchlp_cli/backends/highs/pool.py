@@ -42,6 +42,11 @@ class HighsBackend:
         self._first = 0  # the number of the first batch of the run
         self.courses: list[Course] = []
 
+    @classmethod
+    def of(cls, settings: SolveSettings) -> HighsBackend:
+        """Returns the backend that settings ask for."""
+        return cls(settings.jobs)
+
     def solve(
         self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None = None
     ) -> Iterator[tuple[int, Solution]]:

@@ -50,6 +50,11 @@ class PdhgBackend:
         self.began: float | None = None  # time.perf_counter() at which the tiles of the last batch began
         self._ready: set[tuple[str, bool]] = set()  # (precision, one lane) for which kernels are compiled
 
+    @classmethod
+    def of(cls, settings: SolveSettings) -> PdhgBackend:
+        """Returns the backend that settings ask for."""
+        return cls(settings.jobs)
+
     def solve(
         self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None = None
     ) -> Iterator[tuple[int, Solution]]:
