@@ -236,7 +236,7 @@ def test_profile_is_kept_and_never_trusted_blindly(tmp_path: Path, monkeypatch: 
 def test_cost_of_an_iteration_grows_with_the_caches_that_a_tile_leaves() -> None:
     """Between two sizes the cost of an entry is between theirs; outside it is that of the nearest."""
     profile = Profile(((100, 2e-8), (10000, 8e-6)))
-    lp, _ = optimal_by_construction(1, m=200, n=300)
+    lp, _ = optimal_by_construction(1, m=30, n=40)
     size = lp.m + lp.n + lp.nnz
     assert 2e-10 < profile.iteration(lp) / size < 8e-10
     tiny, _ = optimal_by_construction(1, m=2, n=3)
