@@ -14,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from batchlp_cli.batch import Indices
 from batchlp_cli.problem import Mask, Vector
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 UNIT_ROUNDOFF = 2.0**-53
 TINY = 2.0**-960
@@ -50,12 +53,12 @@ class Matrix:
     @cached_property
     def At(self) -> sp.csr_array:
         """A.T, by rows."""
-        return sp.csr_array(self.A.T)
+        return self.A.T.tocsr()
 
     @cached_property
     def abs_At(self) -> sp.csr_array:
         """|A|.T, by rows."""
-        return sp.csr_array(abs(self.At))
+        return abs(self.At)
 
     @cached_property
     def negligible(self) -> float:
@@ -65,6 +68,8 @@ class Matrix:
     @cached_property
     def doubled(self) -> Doubled:
         """The matrix M of the doubled columns [x, -x]."""
+        import scipy.sparse as sp  # late: most runs are over before they need it
+
         plus, minus = self.A.maximum(0), (-self.A).maximum(0)
         M = sp.csr_array(sp.block_array([[plus, minus], [minus, plus]]))
         M.eliminate_zeros()

@@ -24,7 +24,7 @@ ORDER: Mapping[str, Order] = {
         ("safe_bound",),
         ("batch", "solution", "settings", "processes", "interrupts", "events", "pump"),
         ("problem", "worker", "status"),
-        ("errors", "__init__"),
+        ("errors", "matrix", "__init__"),
     ),
     "commands": (("__init__",), ("solve", "inspect"), ("options",)),
     "report": (("__init__",), ("rows",)),
