@@ -17,7 +17,7 @@ ORDER: Mapping[str, Order] = {
         ("commands",),
         ("console",),
         ("run", "inspection"),
-        ("recorder",),
+        ("recorder", "preparation"),
         ("report", "dispatch", "files", "families", "grouping"),
         ("backends", "kkt"),
         ("certificates",),
