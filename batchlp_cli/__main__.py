@@ -6,6 +6,7 @@ is asked for them; so it is started before anything else.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
@@ -20,6 +21,8 @@ WORKERS = {
 
 def main() -> None:
     """Runs the command line and exits with the code that the outcome asks for."""
+    # Cores are used by processes; the threads that numpy's BLAS starts on import would take half of the import's time.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     arguments = sys.argv[1:]
     workers = WORKERS.get(arguments[0] if arguments else "", ())
     if workers and not {"--help", "-h"}.intersection(arguments):

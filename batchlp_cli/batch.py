@@ -166,6 +166,7 @@ class LPBatch:
         label = self.label(i)
         return replace(
             self.base,
+            A=self.base.rows.as_scipy_later(),
             name=self.names[i],
             maximize=label.maximize,
             integer=label.integer,

@@ -30,7 +30,7 @@ from batchlp_cli.preparation import Preparation
 from batchlp_cli.pump import ready_lists
 from batchlp_cli.recorder import Recorder
 from batchlp_cli.report.rows import SCHEMA_VERSION, Source, machine, peak_memory_bytes, settings_digest, versions
-from batchlp_cli.safe_bound import Matrix
+from batchlp_cli.safe_bound import Matrix, needs_scipy
 from batchlp_cli.settings import BackendName, SolutionFormat, SolveSettings
 from batchlp_cli.solution import Solution, Status, Verdict
 
@@ -141,6 +141,8 @@ class Pipeline:
     def solve_window(self, groups: Sequence[Group]) -> None:
         """Solves the groups of a window, each distinct member once, tries again what was refused, and records every member."""
         works = [Work(group, duplicate_members(group.batch)) for group in groups]
+        if any(needs_scipy(work.batch.base.rows, len(work.batch)) for work in works):
+            self.preparation.load_scipy()
         choices = [choose_backend(work.batch, self.settings) for work in works]
         for name in dict.fromkeys(choice.backend for choice in choices):
             mine = [k for k, choice in enumerate(choices) if choice.backend is name]
@@ -180,8 +182,8 @@ class Pipeline:
             for k in dict.fromkeys(batch for batch, _, _ in ready):
                 members, solutions = zip(*((member, s) for batch, member, s in ready if batch == k), strict=True)
                 with self.stages.timed("verify"):
-                    if matrix is None or matrix.A is not batches[k].base.A:
-                        matrix = Matrix(batches[k].base.A)
+                    if matrix is None or matrix.rows is not batches[k].base.rows:
+                        matrix = Matrix(batches[k].base.rows, len(batches[k]))
                     verdicts = verify(batches[k].take(members), solutions, settings.tol, matrix)
                 for member, solution, verdict in zip(members, solutions, verdicts, strict=True):
                     yield k, member, (solution, verdict)

@@ -129,6 +129,7 @@ def construct_direction(lp: LinearProgram, deadline: float) -> Vector | None:
     col_lower, col_upper = recession_cone(lp.col_lower, lp.col_upper)
     box = replace(
         lp,
+        A=lp.rows.as_scipy_later(),
         row_lower=row_lower,
         row_upper=row_upper,
         col_lower=np.maximum(col_lower, -1.0),
@@ -140,4 +141,4 @@ def construct_direction(lp: LinearProgram, deadline: float) -> Vector | None:
 
 def feasible_point(lp: LinearProgram, deadline: float) -> Auxiliary:
     """Solves the LP without its costs: optimal brings a feasible x, infeasible means that there is none."""
-    return solve_auxiliary(replace(lp, c=np.zeros(lp.n)), deadline)
+    return solve_auxiliary(replace(lp, A=lp.rows.as_scipy_later(), c=np.zeros(lp.n)), deadline)

@@ -67,7 +67,8 @@ def _read_mended(plain: bytes, work: Work, failure: ReadError) -> tuple[LinearPr
         if row >= lp.m or lower[row] != low:
             raise failure
         upper[row] = high
-    return dataclasses.replace(lp, row_lower=lower, row_upper=upper), (*mended.notes, *warnings)
+    later = lp.rows.as_scipy_later()
+    return dataclasses.replace(lp, A=later, row_lower=lower, row_upper=upper), (*mended.notes, *warnings)
 
 
 def _crossings(lp: LinearProgram) -> tuple[str, ...]:
