@@ -34,7 +34,7 @@ ORDER: Mapping[str, Order] = {
         ("discover", "results", "write", "mps_writer", "mps_family"),
         ("mps", "tree", "ledger"),
         ("mps_assemble",),
-        ("mps_bounds", "mps_fast", "mps_sections"),
+        ("mps_bounds", "mps_costs", "mps_fast", "mps_sections"),
         ("mps_markers", "mps_numbers"),
         ("mps_compare",),
         ("decompress", "refuse", "mps_headers", "mps_keys", "mps_trace"),
