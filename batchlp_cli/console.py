@@ -9,15 +9,15 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from typing import TYPE_CHECKING
 
 from batchlp_cli.events import Begun, Event, InputRead, Note, RowReady
 from batchlp_cli.inspection import GroupView, Inspection
 from batchlp_cli.report.rows import RESULT_FIELDS, json_line
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+    from rich.table import Table
 
 _COLOURS = {"optimal": "green", "infeasible": "yellow", "unbounded": "yellow"}
 _WIDE = 10_000  # columns of a table that no terminal cuts
@@ -30,17 +30,13 @@ class Talk:
         terminal = sys.stdout.isatty()
         self.form = ("table" if terminal else "jsonl") if form == "auto" else form
         self.level = 0 if quiet else 1 + verbose
-        self._out = Console(file=sys.stdout, width=None if terminal else _WIDE, highlight=False)
-        self._err = Console(file=sys.stderr, highlight=False, soft_wrap=True)
         self._rows: list[Mapping[str, object]] = []
         self._header = False
         self._progress: Progress | None = None
         self._task: TaskID | None = None
         self._read = self._done = self._total = 0
         if sys.stderr.isatty() and not quiet:
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-            rate = TextColumn("{task.fields[rate]}")
-            self._progress = Progress(*columns, rate, TimeRemainingColumn(), console=self._err, transient=True)
+            self._progress = _progress()
 
     def __enter__(self) -> Talk:
         if self._progress is not None:
@@ -55,8 +51,12 @@ class Talk:
 
     def say(self, text: str, level: int = 1) -> None:
         """Says a sentence on stderr unless the user wants less talk than that."""
-        if level <= self.level:
-            self._err.print(escape(text))
+        if level > self.level:
+            return
+        if self._progress is not None:
+            self._progress.console.print(text, markup=False, soft_wrap=True)  # above the bar
+        else:
+            print(text, file=sys.stderr, flush=True)
 
     def listen(self, event: Event) -> None:
         """Shows one event of the pipeline."""
@@ -93,9 +93,9 @@ class Talk:
         records = [_group_record(view) for view in found.groups]
         records += [{"unreadable": shown, "error": error} for shown, error in found.unreadable]
         if self.form == "table":
-            self._out.print(_group_table(found.groups))
+            _print_table(_group_table(found.groups))
             for shown, error in found.unreadable:
-                self._out.print(escape(f"unreadable: {shown}: {error}"))
+                print(f"unreadable: {shown}: {error}")
         elif self.form == "jsonl":
             for record in records:
                 sys.stdout.write(json.dumps(record) + "\n")
@@ -133,6 +133,9 @@ class Talk:
         sys.stdout.write(text.getvalue())
 
     def _show_table(self) -> None:
+        from rich.markup import escape
+        from rich.table import Table
+
         table = Table()
         table.add_column("input", overflow="fold")
         for heading in ("status", "verified"):
@@ -147,8 +150,25 @@ class Talk:
             time = _number(row["solve_time"], ".3f")
             yes = "yes" if row["verified"] else "no"
             table.add_row(escape(str(row["input"])), f"[{colour}]{status}[/]", yes, *shown, time, escape(remark(row)))
-        self._out.print(table)
+        _print_table(table)
         self._rows = []
+
+
+def _progress() -> Progress:
+    """Returns the bar for a terminal on stderr, not yet shown. rich is imported only by those whom it shows something."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    rate = TextColumn("{task.fields[rate]}")
+    console = Console(file=sys.stderr, highlight=False)
+    return Progress(*columns, rate, TimeRemainingColumn(), console=console, transient=True)
+
+
+def _print_table(table: Table) -> None:
+    from rich.console import Console
+
+    Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(table)
 
 
 def _number(value: object, form: str) -> str:
@@ -183,6 +203,9 @@ def _group_record(view: GroupView) -> dict[str, object]:
 
 
 def _group_table(groups: list[GroupView]) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table("group")
     for heading in ("members", "rows", "columns", "nonzeros", "memory"):
         table.add_column(heading, justify="right")

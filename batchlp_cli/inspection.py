@@ -114,7 +114,7 @@ def _nearest(base: LinearProgram, bases: dict[str, LinearProgram]) -> str:
     Two groups look alike when their shapes agree, or most of their column names.
     """
     for group, other in bases.items():
-        if other.A.shape == base.A.shape:
+        if other.rows.shape == base.rows.shape:
             return f"not in {group} since {unlike(other, base)}"
     names = set(base.col_names)
     for group, other in bases.items():

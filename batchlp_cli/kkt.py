@@ -19,7 +19,7 @@ import numpy as np
 from batchlp_cli.batch import Field, Indices, LPBatch
 from batchlp_cli.certificates import Word, check_farkas, check_unbounded, crossing
 from batchlp_cli.problem import Mask, Vector
-from batchlp_cli.safe_bound import Matrix, Numbers, lower_bound, times
+from batchlp_cli.safe_bound import Matrix, Numbers, lower_bound
 from batchlp_cli.solution import DECIDED, Residuals, Solution, Status, Verdict
 
 SLICE_BYTES = 8 << 20
@@ -41,10 +41,10 @@ def verify(batch: LPBatch, solutions: Sequence[Solution], tol: float, matrix: Ma
     """
     if len(solutions) != len(batch):
         raise ValueError(f"{len(solutions)} solutions for a batch of {len(batch)} members")
-    if matrix is not None and matrix.A is not batch.base.A:
+    if matrix is not None and not matrix.rows.shares(batch.base.rows):
         raise ValueError("the matrix given is not that of the batch's base")
     verdicts: list[Verdict] = []
-    for part, numbers, offset in _slices(batch, matrix or Matrix(batch.base.A)):
+    for part, numbers, offset in _slices(batch, matrix or Matrix(batch.base.rows, len(batch))):
         verdicts += _verify_slice(numbers, offset, solutions[len(verdicts) : len(verdicts) + len(part)], tol)
     return verdicts
 
@@ -59,7 +59,7 @@ def dual_bound(batch: LPBatch, Y: Vector) -> Vector:
         raise ValueError(f"the row duals have shape {np.shape(Y)}, expected {expected}")
     bounds = np.full(len(batch), -np.inf)
     done = 0
-    for part, numbers, offset in _slices(batch, Matrix(batch.base.A)):
+    for part, numbers, offset in _slices(batch, Matrix(batch.base.rows, len(batch))):
         here = slice(done, done + len(part))
         bounds[here] = lower_bound(numbers, np.asarray(Y[here], dtype=np.float64), offset)
         done += len(part)
@@ -103,7 +103,7 @@ class Measures:
 
 
 def _verify_slice(numbers: Numbers, offset: Vector, solutions: Sequence[Solution], tol: float) -> list[Verdict]:
-    m, n = numbers.matrix.A.shape
+    m, n = numbers.matrix.rows.shape
     measures = _measure(numbers, offset, solutions)
     crossed = crossing(numbers, len(solutions))
     faults = [_fault(s, m, n) for s in solutions]
@@ -165,14 +165,14 @@ def _stack(vectors: Sequence[Vector | None], size: int) -> tuple[Vector, Mask]:
 
 def _measure(numbers: Numbers, offset: Vector, solutions: Sequence[Solution]) -> Measures:
     """Returns residuals, objective and safe bound of every member from its claimed x, y and r."""
-    m, n = numbers.matrix.A.shape
+    m, n = numbers.matrix.rows.shape
     x, has_x = _stack([s.x for s in solutions], n)
     y, has_y = _stack([s.y for s in solutions], m)
     claimed, has_r = _stack([s.r for s in solutions], n)
     with np.errstate(over="ignore", invalid="ignore"):
         p = (numbers.cost * x).sum(axis=1)
         primal_abs, primal_rel, own_rel, worst_row = _primal(numbers, x)
-        r = numbers.cost - times(numbers.matrix.At, y)
+        r = numbers.cost - numbers.matrix.transposed_times(y)
         dual_abs, D = _dual(numbers, y, r)
         scale = 1 + _norm(numbers.cost)
         gap = np.abs(p - D)
@@ -189,7 +189,7 @@ def _measure(numbers: Numbers, offset: Vector, solutions: Sequence[Solution]) ->
 def _primal(numbers: Numbers, x: Vector) -> tuple[Vector, Vector, Vector, Indices]:
     """Returns the absolute and the relative primal residual, and the worst row relative to its own bound, with its index."""
     lc, uc, lv, uv = numbers.row_lower, numbers.row_upper, numbers.col_lower, numbers.col_upper
-    activity = times(numbers.matrix.A, x)
+    activity = numbers.matrix.times(x)
     rows = np.maximum(np.maximum(lc - activity, activity - uc), 0.0)  # maximum hands a NaN on
     cols = np.maximum(np.maximum(lv - x, x - uv), 0.0)
     b = np.maximum(_finite_size(lc), _finite_size(uc))

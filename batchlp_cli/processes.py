@@ -173,6 +173,12 @@ class WorkerPool:
         self._cancelled.add(key)
         self.wake()
 
+    def prepare(self, count: int) -> None:
+        """Starts up to `count` workers ahead of their first tasks. Not while a run is under way, but from any thread."""
+        for slot in self._slots[:count]:
+            if slot.process is None and not self._closed:
+                self._start(slot)
+
     def close(self) -> None:
         """Kills all workers at once; may be called twice and from any thread, and ends a run() in another thread."""
         with self._lock:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from batchlp_cli.backends.base import Backend, load_backend
+from batchlp_cli.backends.base import Backend
 from batchlp_cli.batch import Indices, LPBatch
 from batchlp_cli.dispatch import choose_backend, deserves_second_try
 from batchlp_cli.errors import Interrupted
@@ -26,10 +26,11 @@ from batchlp_cli.files.results import RunFolder
 from batchlp_cli.grouping import Group, Grouper, duplicate_members
 from batchlp_cli.interrupts import Interruptions
 from batchlp_cli.kkt import verify
+from batchlp_cli.preparation import Preparation
 from batchlp_cli.pump import ready_lists
 from batchlp_cli.recorder import Recorder
 from batchlp_cli.report.rows import SCHEMA_VERSION, Source, machine, peak_memory_bytes, settings_digest, versions
-from batchlp_cli.safe_bound import Matrix
+from batchlp_cli.safe_bound import Matrix, needs_scipy
 from batchlp_cli.settings import BackendName, SolutionFormat, SolveSettings
 from batchlp_cli.solution import Solution, Status, Verdict
 
@@ -121,6 +122,7 @@ class Pipeline:
         self.folder = self._open_folder(stack)
         self.reader = stack.enter_context(ModelReader(self.settings))
         self.backends: dict[BackendName, Backend] = {}
+        self.preparation = Preparation(self.settings)
         stack.callback(self._close_backends)
         self.grouper = Grouper(self.settings.memory_bytes // 2)
         self.recorder = Recorder(self.folder, options.solutions, self.digest, listen, self._twins())
@@ -139,6 +141,8 @@ class Pipeline:
     def solve_window(self, groups: Sequence[Group]) -> None:
         """Solves the groups of a window, each distinct member once, tries again what was refused, and records every member."""
         works = [Work(group, duplicate_members(group.batch)) for group in groups]
+        if any(needs_scipy(work.batch.base.rows, len(work.batch)) for work in works):
+            self.preparation.load_scipy()
         choices = [choose_backend(work.batch, self.settings) for work in works]
         for name in dict.fromkeys(choice.backend for choice in choices):
             mine = [k for k, choice in enumerate(choices) if choice.backend is name]
@@ -177,8 +181,8 @@ class Pipeline:
             for k in dict.fromkeys(batch for batch, _, _ in ready):
                 members, solutions = zip(*((member, s) for batch, member, s in ready if batch == k), strict=True)
                 with self.stages.timed("verify"):
-                    if matrix is None or matrix.A is not batches[k].base.A:
-                        matrix = Matrix(batches[k].base.A)
+                    if matrix is None or matrix.rows is not batches[k].base.rows:
+                        matrix = Matrix(batches[k].base.rows, len(batches[k]))
                     verdicts = verify(batches[k].take(members), solutions, settings.tol, matrix)
                 for member, solution, verdict in zip(members, solutions, verdicts, strict=True):
                     yield k, member, (solution, verdict)
@@ -195,7 +199,7 @@ class Pipeline:
             with self.held():
                 self.listen(InputRead())
                 self.recorder.unreadable(self.sources[problem.index], problem.problem)
-        for outcome in self.reader.read(self._request(i) for i in self.inputs if i.duplicate_of is None and not i.problem):
+        for outcome in self.reader.read(self._requests()):
             self.listen(InputRead())
             source = self.sources[outcome.key]
             read = replace(source, input_digest=outcome.input_digest, read_time=outcome.seconds, warnings=tuple(outcome.warnings))
@@ -209,6 +213,14 @@ class Pipeline:
                     self.recorder.kept(row)
                 else:
                     self.recorder.unreadable(read, outcome.error)
+
+    def _requests(self) -> Iterator[ReadRequest]:
+        """Yields what is to be read; with the first file of the last worker, what comes after reading is got ready."""
+        wanted = [i for i in self.inputs if i.duplicate_of is None and not i.problem]
+        for k, found in enumerate(wanted, start=1):
+            if k == min(self.settings.jobs, len(wanted)):
+                self.preparation.begin(len(wanted))
+            yield self._request(found)
 
     def _request(self, found: Input) -> ReadRequest:
         known = self.folder.known_digest(found.name) if self.folder is not None else None
@@ -233,10 +245,11 @@ class Pipeline:
 
     def _backend(self, name: BackendName) -> Backend:
         if name not in self.backends:
-            self.backends[name] = load_backend(name, self.settings)
+            self.backends[name] = self.preparation.backend(name)
         return self.backends[name]
 
     def _close_backends(self) -> None:
+        self.preparation.close()
         for backend in self.backends.values():
             backend.close()
 

@@ -35,6 +35,10 @@ class Backend(Protocol):
         """Returns for each batch of the last call what was chosen, with its reason, in words; empty if nothing was."""
         ...
 
+    def prepare(self, members: int) -> None:
+        """Starts what takes time to start and so many members will need; callable from another thread, before a solve."""
+        ...
+
     def close(self) -> None:
         """Stops all work at once and frees processes; callable from another thread, and twice."""
         ...

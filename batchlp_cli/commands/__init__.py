@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -63,11 +62,6 @@ def cli() -> None:
     batchlp reads MPS and LP files, groups those that share a matrix into batches, solves each batch, and checks every
     answer on the original data before it calls it optimal, infeasible or unbounded.
     """
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command line and exits with the code that the outcome asks for."""
-    sys.exit(exit_code_of(arguments, time.perf_counter()))
 
 
 def exit_code_of(arguments: Sequence[str] | None, started: float) -> int:

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from batchlp_cli.commands.options import discover_inputs, input_options, output_options, solve_settings
-from batchlp_cli.worker import start_server
 
 EPILOG = """\b
 Examples:
@@ -22,7 +21,6 @@ Examples:
 def command(**flags: Any) -> int:
     """Show the groups of PATHS that share a matrix, why others do not, sizes, and what would run."""
     settings = solve_settings(flags)
-    start_server("batchlp_cli.files.read.worker")
     # What follows loads array libraries; meanwhile the server of the worker processes loads its own.
     from batchlp_cli.console import Talk
     from batchlp_cli.inspection import inspect_inputs

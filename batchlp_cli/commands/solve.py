@@ -21,13 +21,10 @@ from batchlp_cli.errors import NothingReadable, UsageError
 from batchlp_cli.files.discover import Discovery, shard_inputs
 from batchlp_cli.settings import BackendName, SolutionFormat, SolveSettings
 from batchlp_cli.status import DECIDED, Status
-from batchlp_cli.worker import start_server
 
 if TYPE_CHECKING:
     from batchlp_cli.console import Talk
     from batchlp_cli.run import RunOptions
-
-WORKERS = ("batchlp_cli.files.read.worker", "batchlp_cli.backends.highs.worker")
 
 EPILOG = """\b
 Examples:
@@ -81,7 +78,6 @@ def command(context: click.Context, /, **flags: Any) -> int:
     settings = solve_settings(flags)
     check_contradictions(flags)
     shard = flags["shard"] or slurm_shard()
-    start_server(*WORKERS)
     # What follows loads array libraries; meanwhile the server of the worker processes loads its own.
     from batchlp_cli.console import Talk
     from batchlp_cli.inspection import inspect_inputs

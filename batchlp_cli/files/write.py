@@ -68,7 +68,7 @@ def _primal(
     if x is None:
         yield from ("None", "")
         return
-    activity = lp.A @ x
+    activity = lp.rows.times(x)
     yield _word(solution.status in (Status.OPTIMAL, Status.UNBOUNDED) or _is_primal_feasible(lp, x, activity))
     yield f"Objective {_number(lp.sign * (float(lp.c @ x) + lp.offset if objective is None else objective))}"
     yield from _section("Columns", cols, x)
@@ -135,7 +135,7 @@ def _is_dual_feasible(lp: LinearProgram, y: Vector, r: Vector) -> bool:
         bool(np.all((price <= FEASIBILITY_TOL) | np.isfinite(lower)) and np.all((price >= -FEASIBILITY_TOL) | np.isfinite(upper)))
         for price, lower, upper in ((y, lp.row_lower, lp.row_upper), (r, lp.col_lower, lp.col_upper))
     )
-    return signs and bool(np.all(np.abs(lp.c - lp.A.T @ y - r) <= FEASIBILITY_TOL))
+    return signs and bool(np.all(np.abs(lp.c - lp.rows.transposed_times(y) - r) <= FEASIBILITY_TOL))
 
 
 class BatchArchive:

@@ -10,7 +10,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 
 from batchlp_cli import __version__
 from batchlp_cli.problem import LinearProgram
@@ -137,6 +136,8 @@ class Totals:
 
 def versions() -> dict[str, str]:
     """Returns the versions that an answer can depend on."""
+    from importlib.metadata import PackageNotFoundError, version  # late: this is slow to import
+
     found = {"batchlp": __version__, "python": platform.python_version()}
     for package in ("highspy", "numpy", "scipy"):
         try:

@@ -78,7 +78,7 @@ class Engine:
     def tell(self, lp: LinearProgram) -> None:
         """Makes lp the model; the basis stays where the matrix is the same object. Raises Refused."""
         told, self._told = self._told, None
-        if told is None or told.A is not lp.A:
+        if told is None or not told.rows.shares(lp.rows):
             self._pass_whole(lp)
         else:
             self._pass_differences(told, lp)
@@ -87,12 +87,12 @@ class Engine:
     def _pass_whole(self, lp: LinearProgram) -> None:
         self.has_basis = False
         columns = (lp.c, lp.col_lower, lp.col_upper, lp.row_lower, lp.row_upper)
-        matrix = (lp.A.indptr.astype(np.int32), lp.A.indices.astype(np.int32), lp.A.data)
+        matrix = (lp.rows.indptr.astype(np.int32), lp.rows.indices.astype(np.int32), lp.rows.data)
         continuous = np.zeros(lp.n, dtype=np.int32)
         row_wise, minimise = int(highspy.MatrixFormat.kRowwise), int(highspy.ObjSense.kMinimize)
         self._highs.setOptionValue("small_matrix_value", SMALLEST_COEFFICIENT)
         status = self._highs.passModel(lp.n, lp.m, lp.nnz, row_wise, minimise, 0.0, *columns, *matrix, continuous)
-        if not (np.abs(lp.A.data) <= SMALL_IN_PROOFS).any():
+        if not (np.abs(lp.rows.data) <= SMALL_IN_PROOFS).any():
             self._highs.setOptionValue("small_matrix_value", SMALL_IN_PROOFS)
         if status == highspy.HighsStatus.kError:
             raise Refused("HiGHS refused the model")

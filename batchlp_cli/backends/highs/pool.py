@@ -95,6 +95,10 @@ class HighsBackend:
         """Returns for each batch of the last run whether members started warm or cold, with what was measured."""
         return [course.choice() for course in self.courses]
 
+    def prepare(self, members: int) -> None:
+        """Starts the worker processes that so many members will need, so that they are there when the members are."""
+        self._pool.prepare(members)
+
     def close(self) -> None:
         """Ends all worker processes at once."""
         self._pool.close()

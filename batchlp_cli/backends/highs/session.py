@@ -16,7 +16,7 @@ from batchlp_cli.backends.highs import rays
 from batchlp_cli.backends.highs.engine import SMALLEST_COEFFICIENT, Effort, Engine, ModelStatus, Refused
 from batchlp_cli.backends.highs.screen import decide_without_solver
 from batchlp_cli.batch import VECTOR_FIELDS, Changes
-from batchlp_cli.problem import LinearProgram, Vector
+from batchlp_cli.problem import LinearProgram, Vector, with_parts
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Basis, Solution, Status
 
@@ -63,7 +63,7 @@ class Session:
         self._base = base
         self._start = basis
         self._engine = Engine()
-        dropped = int((np.abs(base.A.data) <= SMALLEST_COEFFICIENT).sum())
+        dropped = int((np.abs(base.rows.data) <= SMALLEST_COEFFICIENT).sum())
         self._note = f"HiGHS leaves out {dropped} coefficients of {SMALLEST_COEFFICIENT:g} or less" if dropped else ""
         if decide_without_solver(base) is None:  # what HiGHS does not take is left to the members to mend
             self._engine.tell(base)
@@ -168,21 +168,19 @@ def changed(base: LinearProgram, changes: Changes) -> LinearProgram:
 
     Not checked again: both parts were checked when they were made, and this runs once for every member.
     """
-    lp = object.__new__(LinearProgram)
-    for part in fields(LinearProgram):
-        object.__setattr__(lp, part.name, getattr(base, part.name))
+    parts = {part.name: getattr(base, part.name) for part in fields(base) if part.name != "A"}
     for code in VECTOR_FIELDS:
         touched = changes.field == code
         if touched.any():
-            array = getattr(base, code.attribute).copy()
+            array = parts[code.attribute].copy()
             array[changes.index[touched]] = changes.value[touched]
-            object.__setattr__(lp, code.attribute, array)
-    return lp
+            parts[code.attribute] = array
+    return with_parts(parts)
 
 
 def is_feasible(lp: LinearProgram, x: Vector) -> bool:
     """Tells whether x [n] meets rows and bounds to 1e-7, relative to the bound."""
-    activity = lp.A @ x
+    activity = lp.rows.times(x)
     for value, lower, upper in ((activity, lp.row_lower, lp.row_upper), (x, lp.col_lower, lp.col_upper)):
         away = value - np.clip(value, lower, upper)
         if not np.isfinite(away).all() or (np.abs(away) > 1e-7 * (1.0 + np.abs(value))).any():

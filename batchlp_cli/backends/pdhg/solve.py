@@ -190,6 +190,9 @@ class PdhgBackend:
         """Returns lanes, kernel and precision for each batch of the last `solve_many`."""
         return self._choices
 
+    def prepare(self, members: int) -> None:
+        """Nothing: a kernel is loaded with the first batch, whose precision decides which."""
+
     def close(self) -> None:
         """Stops all tiles at their next check."""
         self._closed = True
