@@ -10,7 +10,7 @@ from batchlp_cli.settings import BackendName, SolveSettings
 
 
 class Preparation:
-    """Starts HiGHS' worker processes and imports scipy in threads. What fails there is left to whoever needs it."""
+    """Loads the backend, starts its worker processes and imports scipy in threads. What fails there is left to who needs it."""
 
     def __init__(self, settings: SolveSettings) -> None:
         self._settings = settings
@@ -33,7 +33,7 @@ class Preparation:
 
     def backend(self, name: BackendName) -> Backend:
         """Returns the backend that was got ready, or loads the one asked for; raises BackendMissing where it cannot."""
-        if name is BackendName.HIGHS and self._thread is not None:
+        if name is self._settings.backend and self._thread is not None:
             self._loaded.wait()
             if self._backend is not None:
                 return self._backend
@@ -48,9 +48,8 @@ class Preparation:
 
     def _prepare(self, members: int) -> None:
         try:
-            if self._settings.backend is BackendName.HIGHS:
-                self._backend = load_backend(BackendName.HIGHS, self._settings)
-                self._backend.prepare(members)
+            self._backend = load_backend(self._settings.backend, self._settings)
+            self._backend.prepare(members)
         except Exception:  # it comes again, in the thread that needs what is missing, and is reported there
             return
         finally:

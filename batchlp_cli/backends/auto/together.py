@@ -86,6 +86,11 @@ class AutoBackend:
         """Returns for each batch of the last call who took it, with what was measured."""
         return self._choices
 
+    def prepare(self, members: int) -> None:
+        """Starts HiGHS' worker processes, unless lanes come first; lanes are loaded once a policy asks for them."""
+        if not self._lanes_first:
+            self._highs.prepare(members)
+
     def close(self) -> None:
         """Ends all work at once; from any thread, and twice."""
         self._closed = True
