@@ -17,7 +17,7 @@ ORDER: Mapping[str, Order] = {
         ("commands",),
         ("console",),
         ("run", "inspection"),
-        ("recorder",),
+        ("recorder", "solving"),
         ("report", "dispatch", "files", "families", "grouping"),
         ("backends", "kkt"),
         ("certificates",),
