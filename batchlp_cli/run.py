@@ -9,15 +9,14 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from batchlp_cli.backends.base import Backend
-from batchlp_cli.batch import Indices, LPBatch
-from batchlp_cli.dispatch import choose_backend, deserves_second_try
+from batchlp_cli.batch import Indices
+from batchlp_cli.dispatch import choose_backend
 from batchlp_cli.errors import Interrupted
 from batchlp_cli.events import Begun, InputRead, Listen, Note
 from batchlp_cli.files.discover import Discovery, Input
@@ -25,16 +24,13 @@ from batchlp_cli.files.read import ModelReader, ReadOutcome, ReadRequest
 from batchlp_cli.files.results import RunFolder
 from batchlp_cli.grouping import Group, Grouper, duplicate_members
 from batchlp_cli.interrupts import Interruptions
-from batchlp_cli.kkt import verify
 from batchlp_cli.preparation import Preparation
-from batchlp_cli.pump import ready_lists
 from batchlp_cli.recorder import Recorder
 from batchlp_cli.report.rows import SCHEMA_VERSION, Source, machine, peak_memory_bytes, settings_digest, versions
-from batchlp_cli.safe_bound import Matrix, needs_scipy
+from batchlp_cli.safe_bound import needs_scipy
 from batchlp_cli.settings import BackendName, SolutionFormat, SolveSettings
-from batchlp_cli.solution import Solution, Status, Verdict
-
-Tries = list[tuple[Solution, Verdict]]
+from batchlp_cli.solution import Status
+from batchlp_cli.solving import Solver, Stages, Tries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,22 +52,6 @@ class RunOptions:
     fail_on: frozenset[Status] = frozenset()
     stdin: bytes | None = None
     started: float = field(default_factory=time.perf_counter)
-
-
-class Stages:
-    """Wall time of the main thread by stage, in seconds."""
-
-    def __init__(self) -> None:
-        self.seconds: defaultdict[str, float] = defaultdict(float)
-
-    @contextmanager
-    def timed(self, stage: str) -> Iterator[None]:
-        """Adds the time that the block takes to a stage."""
-        begun = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[stage] += time.perf_counter() - begun
 
 
 class Work:
@@ -105,7 +85,7 @@ def run(discovery: Discovery, options: RunOptions, listen: Listen) -> dict[str, 
 
 
 class Pipeline:
-    """One run: the reader, the grouper, the backends in use, the recorder and the clock."""
+    """One run: the reader, the grouper, the solver, the recorder and the clock."""
 
     def __init__(
         self, discovery: Discovery, options: RunOptions, listen: Listen, interruptions: Interruptions, stack: ExitStack
@@ -121,9 +101,8 @@ class Pipeline:
         self.digest = settings_digest(self.settings, options.solutions)
         self.folder = self._open_folder(stack)
         self.reader = stack.enter_context(ModelReader(self.settings))
-        self.backends: dict[BackendName, Backend] = {}
         self.preparation = Preparation(self.settings)
-        stack.callback(self._close_backends)
+        self.solver = stack.enter_context(Solver(self.settings, self.stages, self.preparation))
         self.grouper = Grouper(self.settings.memory_bytes // 2)
         self.recorder = Recorder(self.folder, options.solutions, self.digest, listen, self._twins())
         self.groups: dict[str, dict[str, object]] = {}
@@ -146,46 +125,17 @@ class Pipeline:
         choices = [choose_backend(work.batch, self.settings) for work in works]
         for name in dict.fromkeys(choice.backend for choice in choices):
             mine = [k for k, choice in enumerate(choices) if choice.backend is name]
-            words = self._solve_with(self._backend(name), [works[k] for k in mine])
+            words = self._solve_with(name, [works[k] for k in mine])
             for k, (chosen, retried) in zip(mine, words, strict=True):
                 self._describe(works[k], "; ".join(filter(None, (choices[k].reason, chosen))), retried)
 
-    def _solve_with(self, backend: Backend, works: Sequence[Work]) -> list[tuple[str, int]]:
+    def _solve_with(self, name: BackendName, works: Sequence[Work]) -> list[tuple[str, int]]:
         """Solves works with one backend; returns for each what the backend chose, in words, and the number of second tries."""
-        again: defaultdict[int, dict[int, Tries]] = defaultdict(dict)
-        for k, member, tried in self._attempt([work.batch for work in works], backend, self.settings):
-            if deserves_second_try(*tried, self.settings):
-                again[k][member] = [tried]
-            else:
-                self._record(works[k], member, [tried])
-        chosen = backend.choices()
-        refused = [(k, sorted(members)) for k, members in sorted(again.items())]
-        batches = [works[k].batch.take(members) for k, members in refused]
-        careful = replace(self.settings, careful=True)
-        for position, i, tried in self._attempt(batches, backend, careful) if refused else ():
-            k, members = refused[position]
-            self._record(works[k], members[i], [*again[k][members[i]], tried])
-        return [(words, len(again[k])) for k, words in enumerate(chosen)]
-
-    def _attempt(
-        self, batches: Sequence[LPBatch], backend: Backend, settings: SolveSettings
-    ) -> Iterator[tuple[int, int, tuple[Solution, Verdict]]]:
-        """Yields (batch, member) with the backend's claim and the referee's word on it."""
-        claims = ready_lists(backend.solve_many(batches, settings))
-        matrix: Matrix | None = None  # of the batch judged last; of one only, as memory is bounded
-        while True:
-            with self.stages.timed("solve"):
-                ready = next(claims, None)
-            if ready is None:
-                return
-            for k in dict.fromkeys(batch for batch, _, _ in ready):
-                members, solutions = zip(*((member, s) for batch, member, s in ready if batch == k), strict=True)
-                with self.stages.timed("verify"):
-                    if matrix is None or matrix.rows is not batches[k].base.rows:
-                        matrix = Matrix(batches[k].base.rows, len(batches[k]))
-                    verdicts = verify(batches[k].take(members), solutions, settings.tol, matrix)
-                for member, solution, verdict in zip(members, solutions, verdicts, strict=True):
-                    yield k, member, (solution, verdict)
+        second_tries = [0] * len(works)
+        for k, member, tries in self.solver.solve_many([work.batch for work in works], name):
+            second_tries[k] += len(tries) > 1
+            self._record(works[k], member, tries)
+        return list(zip(self.solver.choices, second_tries, strict=True))
 
     def _record(self, work: Work, member: int, tries: Tries) -> None:
         with self.stages.timed("write"), self.held():
@@ -242,16 +192,6 @@ class Pipeline:
         )
         stack.callback(folder.close)
         return folder
-
-    def _backend(self, name: BackendName) -> Backend:
-        if name not in self.backends:
-            self.backends[name] = self.preparation.backend(name)
-        return self.backends[name]
-
-    def _close_backends(self) -> None:
-        self.preparation.close()
-        for backend in self.backends.values():
-            backend.close()
 
     def _describe(self, work: Work, reason: str, second_tries: int) -> None:
         group = work.group

@@ -351,14 +351,14 @@ def test_a_fault_of_ours_exits_with_70_and_asks_for_a_report(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """An exception that nobody expected is told as our fault, with what to send, and never as a result."""
-    import batchlp_cli.run
+    import batchlp_cli.solving
     from batchlp_cli.commands import exit_code_of
 
     def broken(*_: object) -> None:
         raise RuntimeError("boom")
 
     write(tmp_path, model_mps=SMALL)
-    monkeypatch.setattr(batchlp_cli.run, "verify", broken)
+    monkeypatch.setattr(batchlp_cli.solving, "verify", broken)
     assert exit_code_of(["solve", str(tmp_path / "model.mps"), "-q"], 0.0) == 70
     told = capfd.readouterr().err
     assert "boom" in told
