@@ -1,0 +1,65 @@
+"""Time and iterations of every member, slowest first: the tail, and whether time follows iterations."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from batchlp_cli.report.figures.canvas import FAINT, LOOKS, MOST_VECTOR_POINTS, Look, drawing, new_figure, put_text, to_svg
+from batchlp_cli.report.markup import plain
+from batchlp_cli.report.outcome import Outcome
+
+SHORTEST = 1e-6
+"""Seconds that a time of 0 is drawn at, on an axis of powers: the resolution of the rows."""
+
+UNPROVED = Look("#D55E00", "-", "x")
+MOST_NAME = 44
+
+
+def draw_members(outcomes: Sequence[Outcome], key: str, description: str) -> str:
+    """Returns two panels over members sorted by solve time: seconds above, iterations below."""
+    ordered = sorted(outcomes, key=lambda o: -o.solve_time)
+    kinds: defaultdict[str, list[int]] = defaultdict(list)
+    for place, o in enumerate(ordered):
+        kinds[o.backend if o.verified else "not verified"].append(place)
+    with drawing(key):
+        figure, (above, below) = new_figure(4.1, rows=2, sharex=True, height_ratios=(3, 2))
+        for name, places in sorted(kinds.items(), key=lambda item: -len(item[1])):
+            look = UNPROVED if name == "not verified" else LOOKS[(0, 2, 3)[sorted(kinds).index(name) % 3]]
+            x = [place + 1 for place in places]
+            _scatter(above, x, [max(ordered[p].solve_time, SHORTEST) for p in places], look, name, len(ordered))
+            _scatter(below, x, [float(ordered[p].iterations) for p in places], look, name, len(ordered))
+        above.set_yscale("log")
+        below.set_yscale("symlog", linthresh=1)
+        below.set_ylim(bottom=-0.3)
+        above.set_ylabel("solve time [s]")
+        below.set_ylabel("iterations")
+        below.set_xlabel("member, slowest first")
+        below.xaxis.set_major_locator(MaxNLocator(integer=True))
+        for axes in (above, below):
+            axes.grid(axis="y")
+            axes.set_axisbelow(True)
+        _name_slowest(above, ordered)
+        if len(kinds) > 1:
+            above.legend(loc="upper right", handletextpad=0.2, borderaxespad=0)
+        return to_svg(figure, key, "Solve time and iterations by member", description)
+
+
+def _scatter(axes: Axes, x: Sequence[float], y: Sequence[float], look: Look, label: str, total: int) -> None:
+    size = 26 if total <= 200 else 12 if total <= MOST_VECTOR_POINTS else 6
+    given = {"linewidths": 1.2} if look.marker == "x" else {"linewidths": 0}
+    axes.scatter(
+        x, y, s=size, c=look.colour, marker=look.marker, label=label, rasterized=total > MOST_VECTOR_POINTS, zorder=3, **given
+    )
+
+
+def _name_slowest(axes: Axes, ordered: Sequence[Outcome]) -> None:
+    if not ordered or ordered[0].solve_time <= 0:
+        return
+    name = plain(ordered[0].name)
+    name = name if len(name) <= MOST_NAME else "…" + name[-MOST_NAME:]
+    offset = 0.012 * len(ordered)
+    put_text(axes, 1 + offset, ordered[0].solve_time, f"  {name}", va="center", ha="left", color=FAINT, fontsize=8)
