@@ -20,6 +20,10 @@ HEAVY_RETRIES = 0.1
 """Second tries stand out from this share of all solving."""
 
 
+BUSY = 0.5
+"""Getting ready stands out when members' times, summed, are less than this share of the stage that solves them."""
+
+
 class Severity(StrEnum):
     """How much a concern matters: an answer is missing; time or certainty was lost; good to know."""
 
@@ -89,6 +93,11 @@ def _costly(facts: RunFacts) -> Iterator[Concern]:
         cost = f"{seconds_in_words(facts.retry_time)}, {percent(facts.retry_time / total)} of all solve time"
         yield Concern(Severity.COSTLY, f"{plural(facts.retried, 'instance')} needed a second try, which took {cost}.")
     wall = sum(facts.stage_times.values())
+    solving = facts.stage_times.get("solve", 0.0)
+    if solving > 1.0 and not facts.kept and facts.reports == 1 and total < BUSY * solving:
+        why = " (kernels were compiled)" if any("compiled in" in g.choice for g in facts.groups) else ""
+        took = f"{seconds_in_words(solving)}, of which members account for at most {seconds_in_words(total)}"
+        yield Concern(Severity.COSTLY, f"The stage 'solve' took {took}: the rest went into getting ready{why}.")
     for stage, seconds in facts.stage_times.items():
         if stage != "solve" and wall > 1.0 and seconds > HEAVY_STAGE * wall:
             took = f"{seconds_in_words(seconds)}, {percent(seconds / wall)} of the wall time"

@@ -1,4 +1,4 @@
-"""One self-contained page: no script, nothing from a network, all names escaped; without matplotlib it says how to get figures."""
+"""One self-contained page: no script, no network, all names escaped; without matplotlib it says how to get figures."""
 
 from __future__ import annotations
 

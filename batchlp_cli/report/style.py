@@ -14,8 +14,9 @@ a { color: var(--blue); }
 .answer .mark { display: inline-block; min-width: 1.3em; }
 .good .mark { color: var(--blue); }
 .bad .mark { color: var(--red); }
-.tiles { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1rem 0; padding: 0; list-style: none; }
-.tiles li { flex: 1 1 9rem; background: var(--soft); border: 1px solid var(--line); border-radius: 4px; padding: .5rem .75rem; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(7.5rem, 1fr)); gap: .75rem; margin: 1rem 0; padding: 0; }
+.tiles, .look { list-style: none; }
+.tiles li { background: var(--soft); border: 1px solid var(--line); border-radius: 4px; padding: .5rem .75rem; }
 .tiles b { display: block; font-size: 1.35rem; line-height: 1.3; font-variant-numeric: tabular-nums; }
 .tiles span { color: var(--faint); font-size: .85rem; }
 .look { list-style: none; padding: 0; margin: .5rem 0 0; max-width: 54rem; }
@@ -35,7 +36,8 @@ caption { text-align: left; color: var(--faint); padding-bottom: .25rem; }
 th, td { text-align: left; padding: .22rem .9rem .22rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-weight: 400; }
 thead th { font-weight: 600; border-bottom: 1.5px solid var(--faint); vertical-align: bottom; }
-tbody th, td { overflow-wrap: anywhere; max-width: 26rem; }
+tbody th, td { overflow-wrap: anywhere; max-width: 26rem; min-width: 3.5rem; }
+tbody th { min-width: 5.5rem; }
 th.n, td.n { text-align: right; white-space: nowrap; }
 tr.bad th, tr.bad td { background: #fdf3ec; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.25rem; font-size: .9rem; }

@@ -17,9 +17,11 @@ from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 INK, FAINT, GRID = "#1a1a1a", "#6b6b6b", "#d9d9d9"
 WIDTH = 7.2
@@ -89,9 +91,25 @@ def new_figure(height: float, rows: int = 1, columns: int = 1, **given: Any) -> 
     return figure, figure.subplots(rows, columns, **given)
 
 
-def put_text(axes: Axes, x: float, y: float, text: str, **given: Any) -> Text:
-    """Writes text that is never taken for mathematics, whatever dollar signs a name holds."""
-    return axes.text(x, y, text, parse_math=False, **given)
+def put_text(axes: Axes, x: float, y: float, text: str, by: tuple[float, float] = (0.0, 0.0), **given: Any) -> Text:
+    """Writes text so many points away from x, y; it is never taken for mathematics, whatever dollar signs a name holds."""
+    where = given.pop("transform", axes.transData)
+    return axes.annotate(text, (x, y), xycoords=where, xytext=by, textcoords="offset points", parse_math=False, **given)
+
+
+def show_seconds(axis: Axis) -> None:
+    """Labels an axis of powers of ten with durations and their units, at 1, 2, 5 where it spans little."""
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _duration(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _duration(seconds: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if round(seconds * factor, 3) >= 1:
+            return f"{seconds * factor:,.0f} {unit}"
+    return f"{seconds:.0e} s"
 
 
 def to_svg(figure: Figure, key: str, title: str, description: str) -> str:

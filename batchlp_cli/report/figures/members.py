@@ -6,9 +6,19 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from batchlp_cli.report.figures.canvas import FAINT, LOOKS, MOST_VECTOR_POINTS, Look, drawing, new_figure, put_text, to_svg
+from batchlp_cli.report.figures.canvas import (
+    FAINT,
+    LOOKS,
+    MOST_VECTOR_POINTS,
+    Look,
+    drawing,
+    new_figure,
+    put_text,
+    show_seconds,
+    to_svg,
+)
 from batchlp_cli.report.markup import plain
 from batchlp_cli.report.outcome import Outcome
 
@@ -32,10 +42,8 @@ def draw_members(outcomes: Sequence[Outcome], key: str, description: str) -> str
             x = [place + 1 for place in places]
             _scatter(above, x, [max(ordered[p].solve_time, SHORTEST) for p in places], look, name, len(ordered))
             _scatter(below, x, [float(ordered[p].iterations) for p in places], look, name, len(ordered))
-        above.set_yscale("log")
-        below.set_yscale("symlog", linthresh=1)
-        below.set_ylim(bottom=-0.3)
-        above.set_ylabel("solve time [s]")
+        _scale(above, below, ordered)
+        above.set_ylabel("solve time")
         below.set_ylabel("iterations")
         below.set_xlabel("member, slowest first")
         below.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -61,5 +69,20 @@ def _name_slowest(axes: Axes, ordered: Sequence[Outcome]) -> None:
         return
     name = plain(ordered[0].name)
     name = name if len(name) <= MOST_NAME else "…" + name[-MOST_NAME:]
-    offset = 0.012 * len(ordered)
-    put_text(axes, 1 + offset, ordered[0].solve_time, f"  {name}", va="center", ha="left", color=FAINT, fontsize=8)
+    put_text(axes, 1, ordered[0].solve_time, name, by=(-3, 5), va="bottom", ha="left", color=FAINT, fontsize=8)
+
+
+def _scale(above: Axes, below: Axes, ordered: Sequence[Outcome]) -> None:
+    """Sets axes of powers with room for the name of the slowest; iterations of 0, which presolve leaves, keep a place."""
+    above.set_yscale("log")
+    above.set_ylim(0.6 * max(ordered[-1].solve_time, SHORTEST), 2.2 * max(ordered[0].solve_time, SHORTEST))
+    show_seconds(above.yaxis)
+    fewest, most = (pick(o.iterations for o in ordered) for pick in (min, max))
+    if fewest > 0:
+        below.set_yscale("log")
+        below.set_ylim(0.6 * fewest, 1.7 * most)
+    else:
+        below.set_yscale("symlog", linthresh=1)
+        below.set_ylim(-0.4, 1.7 * max(most, 1))
+    below.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    below.yaxis.set_minor_formatter(NullFormatter())

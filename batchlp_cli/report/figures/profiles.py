@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
-from batchlp_cli.report.figures.canvas import FAINT, LOOKS, MOST_VECTOR_POINTS, Look, drawing, new_figure, put_text, to_svg
+from batchlp_cli.report.figures.canvas import (
+    FAINT,
+    LOOKS,
+    MOST_VECTOR_POINTS,
+    Look,
+    drawing,
+    new_figure,
+    put_text,
+    show_seconds,
+    to_svg,
+)
 from batchlp_cli.report.markup import plain
 from batchlp_cli.report.profile import SHORTEST, Profile
 
@@ -23,9 +32,6 @@ def draw_profiles(profiles: Sequence[Profile], key: str, description: str) -> st
             if len(tau) == 1 or tau[0] > 1.0:
                 tau, rho = [1.0, *tau], [0.0, *rho]
             axes.step(tau, rho, where="post", color=look.colour, linestyle=look.dash, label=_short(profile.label))
-        ends = _spread([profile.rho[-1] if profile.rho else 0.0 for profile in profiles], 0.085)
-        for look, profile, y in zip(_looks(len(profiles)), profiles, ends, strict=True):
-            put_text(axes, end, y, f" {_short(profile.label)}", color=look.colour, va="center", ha="left", clip_on=False)
         axes.set_xscale("log", base=2 if end < 64 else 10)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.set_xlim(1.0, end)
@@ -33,6 +39,7 @@ def draw_profiles(profiles: Sequence[Profile], key: str, description: str) -> st
         axes.set_xlabel("time relative to the fastest run on each instance")
         axes.set_ylabel("share of instances")
         axes.grid()
+        axes.legend(loc="lower right", handlelength=3.4, frameon=True, framealpha=0.9, edgecolor="none")
         return to_svg(figure, key, "Performance profile", description)
 
 
@@ -55,9 +62,11 @@ def draw_pairs(labels: Sequence[str], times: Sequence[Sequence[float]], key: str
         axes.set_xlim(low, high)
         axes.set_ylim(low, high)
         axes.set_aspect("equal")
+        show_seconds(axes.xaxis)
+        show_seconds(axes.yaxis)
         axes.grid()
-        axes.set_xlabel(f"solve time in {_short(labels[0])} [s]", parse_math=False)
-        axes.set_ylabel(f"solve time in {_short(labels[1])} [s]", parse_math=False)
+        axes.set_xlabel(f"solve time in {_short(labels[0])}", parse_math=False)
+        axes.set_ylabel(f"solve time in {_short(labels[1])}", parse_math=False)
         where = {"transform": axes.transAxes, "color": FAINT, "fontsize": 8}
         put_text(axes, 0.02, 0.98, f"{_short(labels[0])} is faster", va="top", ha="left", **where)
         put_text(axes, 0.98, 0.02, f"{_short(labels[1])} is faster", va="bottom", ha="right", **where)
@@ -66,15 +75,6 @@ def draw_pairs(labels: Sequence[str], times: Sequence[Sequence[float]], key: str
 
 def _looks(count: int) -> list[Look]:
     return [LOOKS[k % len(LOOKS)] for k in range(count)]
-
-
-def _spread(values: Sequence[float], distance: float) -> list[float]:
-    """Returns places for labels near values, at least a distance apart, in the same order and below 1."""
-    order = sorted(range(len(values)), key=lambda k: -values[k])
-    places = list(values)
-    for before, k in pairwise(order):
-        places[k] = min(places[k], places[before] - distance)
-    return places
 
 
 def _short(label: str) -> str:

@@ -16,8 +16,8 @@ def draw_stages(stages: Mapping[str, float], key: str, description: str) -> str:
         places = range(len(stages))
         axes.barh(places, list(stages.values()), color=LOOKS[0].colour, height=0.62)
         for place, seconds in zip(places, stages.values(), strict=True):
-            words = f" {seconds_in_words(seconds)}, {percent(seconds / total)}"
-            put_text(axes, seconds, place, words, va="center", ha="left")
+            words = f"{seconds_in_words(seconds)}, {percent(seconds / total)}"
+            put_text(axes, seconds, place, words, by=(4, 0), va="center", ha="left")
         axes.set_yticks(places, list(stages))
         axes.invert_yaxis()
         axes.tick_params(axis="y", length=0)
