@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from batchlp_cli.report.figures.canvas import FAINT, LOOKS, drawing, new_figure, to_svg
+from batchlp_cli.report.figures.canvas import FAINT, INK, LOOKS, drawing, new_figure, to_svg
 from batchlp_cli.report.markup import plain
 from batchlp_cli.report.trace import Trace
 
@@ -18,6 +18,9 @@ MOST_CHECKS = 800
 
 LOWEST = 1e-12
 """What an error of 0 or below is drawn at, on an axis of powers."""
+
+BELOW = 1e4
+"""The axis ends this far below the tolerance: what lies deeper, such as an error of exactly 0, touches the foot."""
 
 MOST_NAME = 46
 
@@ -29,6 +32,7 @@ def draw_traces(traces: Sequence[Trace], tolerance: float | None, key: str, desc
     rows = -(-len(shown) // columns)
     with drawing(key):
         figure, grid = new_figure(0.5 + 2.1 * rows, rows=rows, columns=columns, sharey=True, squeeze=False)
+        figure.get_layout_engine().set(hspace=0.09)
         panels = list(grid.flat)
         for axes, trace in zip(panels, shown, strict=False):
             _panel(axes, trace, tolerance)
@@ -49,10 +53,12 @@ def _panel(axes: Axes, trace: Trace, tolerance: float | None) -> None:
         axes.plot(x, y, color=look.colour, linestyle=look.dash, label=name)
     axes.set_yscale("log")
     if tolerance:
+        axes.set_ylim(bottom=tolerance / BELOW)
         axes.axhline(tolerance, color=FAINT, linewidth=0.9, linestyle=(0, (1, 2)), label=f"tolerance {tolerance:.0e}")
     steps = np.diff(np.array(trace.restarts), prepend=0.0) > 0
     at = np.array(trace.iteration)[steps]
-    axes.plot(at, np.full(at.size, 0.02), "|", color=FAINT, markersize=6, transform=axes.get_xaxis_transform(), label="restart")
+    foot = axes.get_xaxis_transform()
+    axes.plot(at, np.full(at.size, 0.04), "|", color=INK, markersize=7, markeredgewidth=0.9, transform=foot, label="restart")
     axes.grid(axis="y")
     name = plain(trace.name)
     axes.set_title(name if len(name) <= MOST_NAME else "…" + name[-MOST_NAME:], parse_math=False)
