@@ -14,7 +14,9 @@ HEAVY_MEMBER, FEWEST_MEMBERS = 0.25, 8
 """A single member stands out when it takes this share of the time of at least so many."""
 
 HEAVY_STAGE = 0.4
-"""A stage that is not solving stands out from this share of the wall time, if that is over a second."""
+"""A stage that is not solving stands out from this share of the wall time, if it takes longer than HEAVY_SECONDS."""
+
+HEAVY_SECONDS = 2.0
 
 HEAVY_RETRIES = 0.1
 """Second tries stand out from this share of all solving."""
@@ -53,7 +55,8 @@ def headline(facts: RunFacts) -> tuple[bool, str]:
         )
         return False, f"All {plural(facts.rows, 'row')} are verified, but {lacking}."
     lacking = f", and {plural(facts.missing, 'input has', 'inputs have')} no row" if facts.missing else ""
-    return False, f"{facts.unverified:,} of {plural(facts.rows, 'instance')} have no verified answer{lacking}."
+    noun = "row" if facts.missing else "instance"
+    return False, f"{facts.unverified:,} of {plural(facts.rows, noun)} have no verified answer{lacking}."
 
 
 def concerns(facts: RunFacts) -> list[Concern]:
@@ -99,7 +102,7 @@ def _costly(facts: RunFacts) -> Iterator[Concern]:
         took = f"{seconds_in_words(solving)}, of which members account for at most {seconds_in_words(total)}"
         yield Concern(Severity.COSTLY, f"The stage 'solve' took {took}: the rest went into getting ready{why}.")
     for stage, seconds in facts.stage_times.items():
-        if stage != "solve" and wall > 1.0 and seconds > HEAVY_STAGE * wall:
+        if stage not in ("start", "solve") and seconds > max(HEAVY_SECONDS, HEAVY_STAGE * wall):
             took = f"{seconds_in_words(seconds)}, {percent(seconds / wall)} of the wall time"
             yield Concern(Severity.COSTLY, f"The stage '{stage}' took {took}: more than is usual beside solving.")
 

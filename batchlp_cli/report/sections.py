@@ -14,7 +14,7 @@ from batchlp_cli.report.outcome import Outcome
 from batchlp_cli.report.trace import Trace
 from batchlp_cli.report.words import bytes_in_words, listed, percent, plural, seconds_in_words, value_in_words
 
-MOST_ROWS, MOST_GROUPS, MOST_CONCERNS, MOST_TRACES = 200, 50, 20, 50
+MOST_ROWS, MOST_GROUPS, MOST_CONCERNS, MOST_TRACES = 200, 25, 20, 50
 SEVERITY_WORDS = {Severity.MISSING: "missing", Severity.COSTLY: "costly", Severity.NOTED: "note"}
 
 
@@ -97,7 +97,8 @@ def _tiles(facts: RunFacts) -> Markup:
     tiles += [(f"{tally.count:,}", tally.status.replace("_", " ")) for tally in facts.tallies[:4]]
     tiles.append((seconds_in_words(facts.wall_time), "wall time"))
     if facts.wall_time and facts.reports == 1 and facts.rows > facts.kept:
-        tiles.append((f"{(facts.rows - facts.kept) / facts.wall_time:.3g}", "LPs a second, all stages"))
+        rate = (facts.rows - facts.kept) / facts.wall_time
+        tiles.append((f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}", "LPs a second, all stages"))
     return tag("ul", *(tag("li", tag("b", number), tag("span", words)) for number, words in tiles), class_="tiles")
 
 
@@ -203,13 +204,13 @@ def _rows(outcomes: Sequence[Outcome]) -> Iterator[Markup]:
     order = sorted(outcomes, key=lambda o: (o.verified, -o.solve_time, o.name))[:MOST_ROWS]
     rows = [
         (
-            *(o.name, o.status.replace("_", " "), "yes" if o.verified else "no", o.remark),
+            *(o.name, o.status.replace("_", " "), "yes" if o.verified else tag("b", "no"), o.remark),
             *(value_in_words(o.objective, ".10g"), value_in_words(o.gap, ".1e"), f"{o.iterations:,}"),
             seconds_in_words(o.solve_time) if o.solved else "-",
         )
         for o in order
     ]
-    headings = ("input", "status", "verified", "remark", "objective", "gap", "iterations", "time")
+    headings = ("name", "status", "verified", "remark", "objective", "gap", "iterations", "time")
     shown = "All rows" if len(order) == len(outcomes) else f"{len(order)} of {len(outcomes):,} rows"
     caption = f"{shown}, those without a verified answer first, then by time; `batchlp report DIR --csv` writes all of them"
     yield table(headings, rows, caption, text_columns=4)

@@ -14,7 +14,7 @@ a { color: var(--blue); }
 .answer .mark { display: inline-block; min-width: 1.3em; }
 .good .mark { color: var(--blue); }
 .bad .mark { color: var(--red); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(7.5rem, 1fr)); gap: .75rem; margin: 1rem 0; padding: 0; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(6.4rem, 1fr)); gap: .75rem; margin: 1rem 0; padding: 0; }
 .tiles, .look { list-style: none; }
 .tiles li { background: var(--soft); border: 1px solid var(--line); border-radius: 4px; padding: .5rem .75rem; }
 .tiles b { display: block; font-size: 1.35rem; line-height: 1.3; font-variant-numeric: tabular-nums; }
@@ -39,7 +39,6 @@ thead th { font-weight: 600; border-bottom: 1.5px solid var(--faint); vertical-a
 tbody th, td { overflow-wrap: anywhere; max-width: 26rem; min-width: 3.5rem; }
 tbody th { min-width: 5.5rem; }
 th.n, td.n { text-align: right; white-space: nowrap; }
-tr.bad th, tr.bad td { background: #fdf3ec; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.25rem; font-size: .9rem; }
 dt { color: var(--faint); }
 dd { margin: 0; overflow-wrap: anywhere; }
@@ -52,7 +51,7 @@ footer { margin-top: 3rem; color: var(--faint); font-size: .85rem; }
   tr, .tiles, .look li { break-inside: avoid; }
   thead { display: table-header-group; }
   .scroll { overflow: visible; }
-  tr.bad th, tr.bad td, .tiles li { background: #fff; }
+  .tiles li { background: #fff; }
   svg.figure { max-width: 17cm; }
 }
 """

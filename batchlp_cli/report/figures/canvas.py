@@ -20,6 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -86,7 +87,7 @@ def drawing(key: str) -> Iterator[None]:
 
 def new_figure(height: float, rows: int = 1, columns: int = 1, **given: Any) -> tuple[Figure, Any]:
     """Returns a figure of the page's width with its axes, [rows, columns] where there are several."""
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    figure = Figure(figsize=(WIDTH, height), layout=ConstrainedLayoutEngine(hspace=0.06))
     FigureCanvasSVG(figure)
     return figure, figure.subplots(rows, columns, **given)
 

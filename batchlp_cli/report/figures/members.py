@@ -25,6 +25,7 @@ from batchlp_cli.report.outcome import Outcome
 SHORTEST = 1e-6
 """Seconds that a time of 0 is drawn at, on an axis of powers: the resolution of the rows."""
 
+SOLVERS = (LOOKS[0], LOOKS[2], LOOKS[3])
 UNPROVED = Look("#D55E00", "-", "x")
 MOST_NAME = 44
 
@@ -35,10 +36,11 @@ def draw_members(outcomes: Sequence[Outcome], key: str, description: str) -> str
     kinds: defaultdict[str, list[int]] = defaultdict(list)
     for place, o in enumerate(ordered):
         kinds[o.backend if o.verified else "not verified"].append(place)
+    backends = sorted(kinds.keys() - {"not verified"})
     with drawing(key):
         figure, (above, below) = new_figure(4.1, rows=2, sharex=True, height_ratios=(3, 2))
         for name, places in sorted(kinds.items(), key=lambda item: -len(item[1])):
-            look = UNPROVED if name == "not verified" else LOOKS[(0, 2, 3)[sorted(kinds).index(name) % 3]]
+            look = UNPROVED if name == "not verified" else SOLVERS[backends.index(name) % len(SOLVERS)]
             x = [place + 1 for place in places]
             _scatter(above, x, [max(ordered[p].solve_time, SHORTEST) for p in places], look, name, len(ordered))
             _scatter(below, x, [float(ordered[p].iterations) for p in places], look, name, len(ordered))
@@ -57,8 +59,8 @@ def draw_members(outcomes: Sequence[Outcome], key: str, description: str) -> str
 
 
 def _scatter(axes: Axes, x: Sequence[float], y: Sequence[float], look: Look, label: str, total: int) -> None:
-    size = 26 if total <= 200 else 12 if total <= MOST_VECTOR_POINTS else 6
-    given = {"linewidths": 1.2} if look.marker == "x" else {"linewidths": 0}
+    size = 26 if total <= 200 else 12 if total <= MOST_VECTOR_POINTS else 3
+    given = {"linewidths": 1.2 if total <= MOST_VECTOR_POINTS else 0.5} if look.marker == "x" else {"linewidths": 0}
     axes.scatter(
         x, y, s=size, c=look.colour, marker=look.marker, label=label, rasterized=total > MOST_VECTOR_POINTS, zorder=3, **given
     )

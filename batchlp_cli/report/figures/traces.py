@@ -32,7 +32,6 @@ def draw_traces(traces: Sequence[Trace], tolerance: float | None, key: str, desc
     rows = -(-len(shown) // columns)
     with drawing(key):
         figure, grid = new_figure(0.5 + 2.1 * rows, rows=rows, columns=columns, sharey=True, squeeze=False)
-        figure.get_layout_engine().set(hspace=0.09)
         panels = list(grid.flat)
         for axes, trace in zip(panels, shown, strict=False):
             _panel(axes, trace, tolerance)
