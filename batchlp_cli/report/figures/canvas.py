@@ -6,7 +6,6 @@ marker, so that a figure also survives a grey printer.
 
 from __future__ import annotations
 
-import html
 import io
 import re
 import warnings
@@ -23,6 +22,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from batchlp_cli.report.markup import escape, plain
 
 INK, FAINT, GRID = "#1a1a1a", "#6b6b6b", "#d9d9d9"
 WIDTH = 7.2
@@ -95,7 +96,12 @@ def new_figure(height: float, rows: int = 1, columns: int = 1, **given: Any) -> 
 def put_text(axes: Axes, x: float, y: float, text: str, by: tuple[float, float] = (0.0, 0.0), **given: Any) -> Text:
     """Writes text so many points away from x, y; it is never taken for mathematics, whatever dollar signs a name holds."""
     where = given.pop("transform", axes.transData)
-    return axes.annotate(text, (x, y), xycoords=where, xytext=by, textcoords="offset points", parse_math=False, **given)
+    return axes.annotate(plain(text), (x, y), xycoords=where, xytext=by, textcoords="offset points", parse_math=False, **given)
+
+
+def literal(text: str) -> str:
+    """Returns text for legends and ticks, in which matplotlib would take dollar signs for mathematics."""
+    return plain(text).replace("$", r"\$")
 
 
 def show_seconds(axis: Axis) -> None:
@@ -127,7 +133,7 @@ def to_svg(figure: Figure, key: str, title: str, description: str) -> str:
     names = f'aria-labelledby="{key}-title {key}-desc"'
     spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     opening = f'<svg {spaces} class="figure" role="img" {names} {box[0] if box else ""}>'
-    words = f'<title id="{key}-title">{html.escape(title)}</title><desc id="{key}-desc">{html.escape(description)}</desc>'
+    words = f'<title id="{key}-title">{escape(title)}</title><desc id="{key}-desc">{escape(description)}</desc>'
     return opening + words + text[head.end() :]
 
 

@@ -14,12 +14,12 @@ from batchlp_cli.report.figures.canvas import (
     MOST_VECTOR_POINTS,
     Look,
     drawing,
+    literal,
     new_figure,
     put_text,
     show_seconds,
     to_svg,
 )
-from batchlp_cli.report.markup import plain
 from batchlp_cli.report.outcome import Outcome
 
 SHORTEST = 1e-6
@@ -42,8 +42,8 @@ def draw_members(outcomes: Sequence[Outcome], key: str, description: str) -> str
         for name, places in sorted(kinds.items(), key=lambda item: -len(item[1])):
             look = UNPROVED if name == "not verified" else SOLVERS[backends.index(name) % len(SOLVERS)]
             x = [place + 1 for place in places]
-            _scatter(above, x, [max(ordered[p].solve_time, SHORTEST) for p in places], look, name, len(ordered))
-            _scatter(below, x, [float(ordered[p].iterations) for p in places], look, name, len(ordered))
+            _scatter(above, x, [max(ordered[p].solve_time, SHORTEST) for p in places], look, literal(name), len(ordered))
+            _scatter(below, x, [float(ordered[p].iterations) for p in places], look, literal(name), len(ordered))
         _scale(above, below, ordered)
         above.set_ylabel("solve time")
         below.set_ylabel("iterations")
@@ -69,7 +69,7 @@ def _scatter(axes: Axes, x: Sequence[float], y: Sequence[float], look: Look, lab
 def _name_slowest(axes: Axes, ordered: Sequence[Outcome]) -> None:
     if not ordered or ordered[0].solve_time <= 0:
         return
-    name = plain(ordered[0].name)
+    name = ordered[0].name
     name = name if len(name) <= MOST_NAME else "…" + name[-MOST_NAME:]
     put_text(axes, 1, ordered[0].solve_time, name, by=(-3, 5), va="bottom", ha="left", color=FAINT, fontsize=8)
 

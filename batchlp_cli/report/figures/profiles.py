@@ -10,6 +10,7 @@ from batchlp_cli.report.figures.canvas import (
     MOST_VECTOR_POINTS,
     Look,
     drawing,
+    literal,
     new_figure,
     put_text,
     show_seconds,
@@ -31,7 +32,7 @@ def draw_profiles(profiles: Sequence[Profile], key: str, description: str) -> st
             tau, rho = [*profile.tau, end], [*profile.rho, profile.rho[-1] if profile.rho else 0.0]
             if len(tau) == 1 or tau[0] > 1.0:
                 tau, rho = [1.0, *tau], [0.0, *rho]
-            axes.step(tau, rho, where="post", color=look.colour, linestyle=look.dash, label=_short(profile.label))
+            axes.step(tau, rho, where="post", color=look.colour, linestyle=look.dash, label=literal(_short(profile.label)))
         axes.set_xscale("log", base=2 if end < 64 else 10)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.set_xlim(1.0, end)

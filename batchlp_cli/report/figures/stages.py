@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from batchlp_cli.report.figures.canvas import LOOKS, drawing, new_figure, put_text, to_svg
+from batchlp_cli.report.figures.canvas import LOOKS, drawing, literal, new_figure, put_text, to_svg
 from batchlp_cli.report.words import percent, seconds_in_words
 
 
@@ -18,7 +18,7 @@ def draw_stages(stages: Mapping[str, float], key: str, description: str) -> str:
         for place, seconds in zip(places, stages.values(), strict=True):
             words = f"{seconds_in_words(seconds)}, {percent(seconds / total)}"
             put_text(axes, seconds, place, words, by=(4, 0), va="center", ha="left")
-        axes.set_yticks(places, list(stages))
+        axes.set_yticks(places, [literal(stage) for stage in stages])
         axes.invert_yaxis()
         axes.tick_params(axis="y", length=0)
         axes.set_xlim(0, 1.24 * max(stages.values(), default=1.0))
