@@ -11,7 +11,7 @@ from pathlib import Path
 
 from batchlp_cli.files.ledger import write_beside
 from batchlp_cli.files.results import output_errors
-from batchlp_cli.files.stored import StoredFolder, open_stored, stored_rows, stored_traces
+from batchlp_cli.files.stored import StoredFolder, collect_rows, open_stored, stored_rows, stored_traces
 from batchlp_cli.report.comparison import Comparison
 from batchlp_cli.report.concerns import concerns, headline
 from batchlp_cli.report.facts import RunFacts, gather
@@ -52,7 +52,7 @@ def labels(paths: Sequence[Path]) -> list[str]:
 
 def _load(path: Path, label: str) -> StoredRun:
     folder = open_stored(path)
-    outcomes = tuple(Outcome.of(row) for row in stored_rows(folder))
+    outcomes = tuple(collect_rows(folder, Outcome.of))
     facts = gather(label, outcomes, folder.reports, folder.notes)
     traces = tuple(trace for trace in map(Trace.of, stored_traces(folder)) if trace is not None)
     lanes = tuple(found for found in (Occupancy.of(report) for _, report in folder.reports) if found is not None)

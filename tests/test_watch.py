@@ -8,13 +8,13 @@ import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batchlp_cli import watch as watch_module
 from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.report.trace import SERIES as READ_SERIES
 from batchlp_cli.report.trace import Trace
@@ -70,15 +70,11 @@ def test_no_lane_second_is_lost(spans: list[tuple[float, float, int]]) -> None:
     """However long it takes, the entries add up to what was told, busy never exceeds width, and their number is bounded."""
     watch = Watch()
     clock = [0.0]
-    real = watch_module.time.perf_counter
-    watch_module.time.perf_counter = lambda: clock[0]
-    try:
+    with patch("batchlp_cli.watch.time.perf_counter", lambda: clock[0]):
         watch.worked(0.0, 0, 8)
         for start, length, busy in spans:
             clock[0] = start + length
             watch.worked(start, busy, 8)
-    finally:
-        watch_module.time.perf_counter = real
     lanes: Any = watch.lanes()
     assert lanes is not None
     assert len(lanes["busy"]) == len(lanes["width"]) <= SPANS

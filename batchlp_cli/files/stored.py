@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from batchlp_cli.errors import UsageError
 from batchlp_cli.files.ledger import DamagedLedger, Row, rows_in
+
+T = TypeVar("T")
 
 _TAGGED = re.compile(r"(?:results|report)(-\d+-of-\d+)?\.jsonl?\Z")
 
@@ -44,22 +47,32 @@ def open_stored(path: Path) -> StoredFolder:
     return StoredFolder(path, tuple(ledgers), tuple(reports), tuple(notes))
 
 
-def stored_rows(folder: StoredFolder) -> Iterator[Row]:
-    """Yields the row of every name once, in the order of the files: the last one, and a verified one before others.
-
-    Memory is that of names, not of rows. Raises UsageError for a file that is damaged in its middle or cannot be read.
+def collect_rows(folder: StoredFolder, convert: Callable[[Row], T]) -> list[T]:
+    """Returns what `convert` makes of the row that counts of every name: the last one, and a verified one of another file before
+    one that is not. Raises UsageError for a file that is damaged in its middle or cannot be read.
     """
-    chosen: dict[str, tuple[bool, int, int]] = {}
+    return [kept for _, _, kept in _choose(folder, lambda _, row: convert(row)).values()]
+
+
+def stored_rows(folder: StoredFolder) -> Iterator[Row]:
+    """Yields the rows that `collect_rows` converts, in the order of the files, with memory for their names only."""
+    chosen = _choose(folder, lambda offset, _: offset)
+    for number, path in enumerate(folder.ledgers):
+        for offset, row in _rows(path):
+            if chosen[str(row["name"])][1:] == (number, offset):
+                yield row
+
+
+def _choose(folder: StoredFolder, convert: Callable[[int, Row], T]) -> dict[str, tuple[bool, int, T]]:
+    """Returns by name of the row that counts: whether it is verified, the number of its file, and what `convert` makes of it."""
+    chosen: dict[str, tuple[bool, int, T]] = {}
     for number, path in enumerate(folder.ledgers):
         for offset, row in _rows(path):
             name, verified = str(row["name"]), row.get("verified") is True
             old = chosen.get(name)
             if old is None or old[1] == number or verified or not old[0]:
-                chosen[name] = verified, number, offset
-    for number, path in enumerate(folder.ledgers):
-        for offset, row in _rows(path):
-            if chosen[str(row["name"])][1:] == (number, offset):
-                yield row
+                chosen[name] = verified, number, convert(offset, row)
+    return chosen
 
 
 def stored_traces(folder: StoredFolder) -> Iterator[Row]:
