@@ -95,6 +95,7 @@ def test_a_failure_is_never_fast(tmp_path: Path) -> None:
     found = comparison(tmp_path, [failed("a", "no", solve_time=1e-5), row("b")], [row("a", solve_time=5.0), row("b")])
     assert [p.at(1e12) for p in found.profiles] == [0.5, 1.0]
     assert [side.fastest for side in found.sides] == [1, 2]
+    assert "Verified answers: run0 1, run1 2 of 2." in list(found.sentences())
 
 
 def test_unlike_settings_are_named(tmp_path: Path) -> None:

@@ -59,7 +59,10 @@ class Comparison:
             yield f"The runs disagree on {plural(len(self.differences), 'instance')}."
         else:
             yield f"On {plural(self.count, 'common instance')}, no two verified answers disagree."
-        first, *others = (side for side in self.sides)
+        if len({side.verified for side in self.sides}) > 1:
+            counts = ", ".join(f"{side.label} {side.verified:,}" for side in self.sides)
+            yield f"Verified answers: {counts} of {self.count:,}."
+        first, *others = self.sides
         for other in others:
             if first.mean_time and other.mean_time:
                 yield f"{_faster(first, other)} over {plural(self.both, 'instance')} that all runs verified."

@@ -25,8 +25,7 @@ a { color: var(--blue); }
 .missing > b { color: var(--red); }
 .costly > b { color: var(--amber); }
 .noted > b { color: var(--faint); font-weight: 400; }
-nav { font-size: .9rem; margin-top: 1rem; color: var(--faint); }
-nav a { margin-right: 1rem; white-space: nowrap; }
+nav { display: flex; flex-wrap: wrap; gap: 0 1rem; font-size: .9rem; margin-top: 1rem; }
 figure { margin: 1rem 0; break-inside: avoid; }
 figcaption { color: var(--faint); font-size: .87rem; max-width: 48rem; }
 svg.figure { display: block; width: 100%; max-width: 50rem; height: auto; }
@@ -36,7 +35,7 @@ caption { text-align: left; color: var(--faint); padding-bottom: .25rem; }
 th, td { text-align: left; padding: .22rem .9rem .22rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-weight: 400; }
 thead th { font-weight: 600; border-bottom: 1.5px solid var(--faint); vertical-align: bottom; }
-tbody th, td { overflow-wrap: anywhere; max-width: 26rem; min-width: 3.5rem; }
+tbody th, td { overflow-wrap: anywhere; max-width: 26rem; min-width: 4.6rem; }
 tbody th { min-width: 5.5rem; }
 th.n, td.n { text-align: right; white-space: nowrap; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.25rem; font-size: .9rem; }
