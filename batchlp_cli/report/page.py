@@ -35,7 +35,7 @@ def make_page(runs: Sequence[Shown], comparison: Comparison | None, pairs: Seque
     else:
         parts += _several(runs, comparison, pairs, figures)
     if note:
-        parts.insert(1, tag("p", note[0].upper() + note[1:] + "."))
+        parts.append(tag("p", note[0].upper() + note[1:] + "."))
     parts.append(
         tag("footer", f"Made by batchlp {__version__}. Residuals, gaps and proofs are the referee's, on the original data.")
     )

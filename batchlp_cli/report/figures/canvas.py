@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -105,10 +105,20 @@ def literal(text: str) -> str:
 
 
 def show_seconds(axis: Axis) -> None:
-    """Labels an axis of powers of ten with durations and their units, at 1, 2, 5 where it spans little."""
+    """Labels an axis of powers of ten with durations and their units."""
+    _label_powers(axis, _duration)
+
+
+def show_counts(axis: Axis) -> None:
+    """Labels an axis of powers of ten with whole numbers."""
+    _label_powers(axis, lambda value: f"{value:,.0f}")
+
+
+def _label_powers(axis: Axis, words: Callable[[float], str]) -> None:
+    """Labels powers of ten, and twice and five times those where the axis spans little."""
     low, high = axis.get_view_interval()
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: _duration(value)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: words(value)))
     axis.set_minor_formatter(NullFormatter())
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
 from batchlp_cli.report.figures.canvas import (
     FAINT,
@@ -17,6 +17,7 @@ from batchlp_cli.report.figures.canvas import (
     literal,
     new_figure,
     put_text,
+    show_counts,
     show_seconds,
     to_svg,
 )
@@ -83,8 +84,8 @@ def _scale(above: Axes, below: Axes, ordered: Sequence[Outcome]) -> None:
     if fewest > 0:
         below.set_yscale("log")
         below.set_ylim(0.6 * fewest, 1.7 * most)
+        show_counts(below.yaxis)
     else:
         below.set_yscale("symlog", linthresh=1)
         below.set_ylim(-0.4, 1.7 * max(most, 1))
-    below.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    below.yaxis.set_minor_formatter(NullFormatter())
+        below.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
