@@ -41,6 +41,9 @@ def draw_members(outcomes: Sequence[Outcome], key: str, description: str) -> str
     with drawing(key):
         figure, (above, below) = new_figure(4.1, rows=2, sharex=True, height_ratios=(3, 2))
         for name, places in sorted(kinds.items(), key=lambda item: -len(item[1])):
+            if name == "not verified" and len(ordered) > MOST_VECTOR_POINTS:
+                _rug(above, [place + 1 for place in places])
+                continue
             look = UNPROVED if name == "not verified" else SOLVERS[backends.index(name) % len(SOLVERS)]
             x = [place + 1 for place in places]
             _scatter(above, x, [max(ordered[p].solve_time, SHORTEST) for p in places], look, literal(name), len(ordered))
@@ -50,12 +53,18 @@ def draw_members(outcomes: Sequence[Outcome], key: str, description: str) -> str
         below.set_ylabel("iterations")
         below.set_xlabel("member, slowest first")
         below.xaxis.set_major_locator(MaxNLocator(integer=True))
+        below.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         for axes in (above, below):
             axes.grid(axis="y")
             axes.set_axisbelow(True)
         _name_slowest(above, ordered)
         if len(kinds) > 1:
-            above.legend(loc="upper right", handletextpad=0.2, borderaxespad=0)
+            above.legend(
+                loc="upper right",
+                handletextpad=0.2,
+                borderaxespad=0,
+                markerscale=1.0 if len(ordered) <= MOST_VECTOR_POINTS else 3.0,
+            )
         return to_svg(figure, key, "Solve time and iterations by member", description)
 
 
@@ -64,6 +73,22 @@ def _scatter(axes: Axes, x: Sequence[float], y: Sequence[float], look: Look, lab
     given = {"linewidths": 1.2 if total <= MOST_VECTOR_POINTS else 0.5} if look.marker == "x" else {"linewidths": 0}
     axes.scatter(
         x, y, s=size, c=look.colour, marker=look.marker, label=label, rasterized=total > MOST_VECTOR_POINTS, zorder=3, **given
+    )
+
+
+def _rug(axes: Axes, x: Sequence[float]) -> None:
+    """Marks places at the foot, where a few members among thousands are seen."""
+    foot, colour = axes.get_xaxis_transform(), UNPROVED.colour
+    axes.plot(
+        x,
+        [0.04] * len(x),
+        "|",
+        transform=foot,
+        rasterized=True,
+        label="not verified (ticks)",
+        color=colour,
+        markersize=7,
+        markeredgewidth=0.5,
     )
 
 
