@@ -32,7 +32,7 @@ class Tracer:
         """Says which members were to be traced and were not."""
         if self._missed:
             count = f"{len(self._missed)} member{'s' * (len(self._missed) > 1)} that --trace names"
-            why = "only lanes (--backend pdhg) tell residuals by iteration, simplex has none"
+            why = "only lanes (--backend pdhg or auto) tell residuals by iteration, simplex has none"
             listen(Note(f"no trace of {count} (the first is {self._missed[0]}): {why}"))
         elif self._watch.tracing and not self._kept:
             listen(Note("--trace names none of the members that were solved; it is compared with the `name` of their rows"))

@@ -137,7 +137,7 @@ def test_traces_come_into_the_run_folder(tmp_path: Path) -> None:
 def test_simplex_has_no_trace_and_that_is_said(tmp_path: Path) -> None:
     """With HiGHS, or a pattern that names nothing, a note says that there is no trace; without -o it is a usage error."""
     model = SAMPLES / "mixed" / "optimal.mps"
-    done = batchlp("solve", model, "-o", tmp_path / "a", "--trace", "opt*")
+    done = batchlp("solve", model, "-o", tmp_path / "a", "--backend", "highs", "--trace", "opt*")
     assert (done.returncode, b"no trace of 1 member" in done.stderr) == (0, True)
     assert not (tmp_path / "a" / "traces").exists()
     done = batchlp("solve", model, "-o", tmp_path / "b", "--trace", "nobody")

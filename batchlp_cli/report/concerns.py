@@ -100,7 +100,9 @@ def _costly(facts: RunFacts) -> Iterator[Concern]:
     if solving > 1.0 and not facts.kept and facts.reports == 1 and total < BUSY * solving:
         why = " (kernels were compiled)" if any("compiled in" in g.choice for g in facts.groups) else ""
         took = f"{seconds_in_words(solving)}, of which members account for at most {seconds_in_words(total)}"
-        yield Concern(Severity.COSTLY, f"The stage 'solve' took {took}: the rest went into getting ready{why}.")
+        yield Concern(
+            Severity.COSTLY, f"The stage 'solve' took {took}: the rest went into getting ready, or into measuring{why}."
+        )
     for stage, seconds in facts.stage_times.items():
         if stage not in ("start", "solve") and seconds > max(HEAVY_SECONDS, HEAVY_STAGE * wall):
             took = f"{seconds_in_words(seconds)}, {percent(seconds / wall)} of the wall time"
