@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -84,7 +85,9 @@ class Talk:
         sys.stdout.flush()
         self.say(summary(report))
         if output is not None:
-            self.say(f"rows, solutions and report are in {output}")
+            self.say(
+                f"rows, solutions and report are in {output}; batchlp report {shlex.quote(str(output))} shows what they come to"
+            )
 
     def show_inspection(self, found: Inspection) -> None:
         """Shows groups and unreadable inputs in the form that was asked for."""

@@ -46,6 +46,7 @@ class Recorder:
 
     def kept(self, row: Row) -> None:
         """Takes over a row that an earlier run has left in the run folder."""
+        self.totals.kept += 1
         self._announce(row)
         self._emit_twins(row)
 

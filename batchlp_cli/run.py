@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -31,6 +31,8 @@ from batchlp_cli.safe_bound import needs_scipy
 from batchlp_cli.settings import BackendName, SolutionFormat, SolveSettings
 from batchlp_cli.solution import Status
 from batchlp_cli.solving import Solver, Stages, Tries
+from batchlp_cli.tracing import Tracer
+from batchlp_cli.watch import Watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,8 @@ class RunOptions:
     output: the run folder, or None to keep nothing on disk. solutions: what to keep of the vectors. resume: skip what the
     folder already holds for the same bytes and settings. retry_failed: but solve again what has no verified verdict.
     shard: (i, n), 1-based, for the names of the files. fail_on: statuses that make the exit code 1. stdin: the model
-    that `-` names. started: time.perf_counter() when the program began.
+    that `-` names. started: time.perf_counter() when the program began. trace: patterns of the names of
+    members whose iterates are recorded.
     """
 
     settings: SolveSettings
@@ -51,20 +54,26 @@ class RunOptions:
     shard: tuple[int, int] | None = None
     fail_on: frozenset[Status] = frozenset()
     stdin: bytes | None = None
+    trace: tuple[str, ...] = ()
     started: float = field(default_factory=time.perf_counter)
 
 
 class Work:
-    """A group as it is solved. batch: its distinct members; copies: for each of those, the group's members equal to it."""
+    """A group as it is solved. batch: its distinct members; copies: for each of those, the group's members equal to it.
 
-    def __init__(self, group: Group, first: Indices) -> None:
+    Members of the batch bear the names of rows: those of `names`, by the group's keys, that a watch wants, else the first.
+    """
+
+    def __init__(self, group: Group, first: Indices, names: Callable[[int], str], watch: Watch) -> None:
         distinct = np.unique(first)
         members: defaultdict[int, list[int]] = defaultdict(list)
         for member, original in enumerate(first.tolist()):
             members[original].append(member)
         self.group = group
-        self.batch = group.batch.take(distinct)
         self.copies = [members[original] for original in distinct.tolist()]
+        called = [[names(group.keys[twin]) for twin in twins] for twins in self.copies]
+        chosen = tuple(next(filter(watch.wants, own), own[0]) for own in called)
+        self.batch = replace(group.batch.take(distinct), names=chosen)
 
 
 def run(discovery: Discovery, options: RunOptions, listen: Listen) -> dict[str, object]:
@@ -91,7 +100,8 @@ class Pipeline:
         self, discovery: Discovery, options: RunOptions, listen: Listen, interruptions: Interruptions, stack: ExitStack
     ) -> None:
         self.options = options
-        self.settings = options.settings
+        self.watch = Watch(options.trace)
+        self.settings = replace(options.settings, watch=self.watch)
         self.inputs = discovery.inputs
         self.listen = listen
         self.held = interruptions.held
@@ -100,6 +110,7 @@ class Pipeline:
         self.sources: dict[int, Source] = {i.index: Source(i.name, i.shown) for i in self.inputs}
         self.digest = settings_digest(self.settings, options.solutions)
         self.folder = self._open_folder(stack)
+        self.tracer = Tracer(self.watch, self.folder)
         self.reader = stack.enter_context(ModelReader(self.settings))
         self.preparation = Preparation(self.settings)
         self.solver = stack.enter_context(Solver(self.settings, self.stages, self.preparation))
@@ -116,10 +127,12 @@ class Pipeline:
             self.solve_window(window)
         with self.stages.timed("write"), self.held():
             self.recorder.flush()
+        self.tracer.finish(self.listen)
 
     def solve_window(self, groups: Sequence[Group]) -> None:
         """Solves the groups of a window, each distinct member once, tries again what was refused, and records every member."""
-        works = [Work(group, duplicate_members(group.batch)) for group in groups]
+        names = {key: self.sources[key].name for group in groups for key in group.keys}
+        works = [Work(group, duplicate_members(group.batch), names.__getitem__, self.watch) for group in groups]
         if any(needs_scipy(work.batch.base.rows, len(work.batch)) for work in works):
             self.preparation.load_scipy()
         choices = [choose_backend(work.batch, self.settings) for work in works]
@@ -139,6 +152,7 @@ class Pipeline:
 
     def _record(self, work: Work, member: int, tries: Tries) -> None:
         with self.stages.timed("write"), self.held():
+            self.tracer.keep(work.batch.names[member])
             for twin in work.copies[member]:
                 source = self.sources[work.group.keys[twin]]
                 self.recorder.finished(source, work.group.batch.member(twin), work.group.id, tries)
@@ -212,7 +226,7 @@ class Pipeline:
         """Keeps what is finished and returns the report."""
         self.recorder.flush()
         totals = self.recorder.totals
-        settings = {k: v for k, v in asdict(self.settings).items() if k != "careful"}
+        settings = {k: v for k, v in asdict(self.settings).items() if k not in ("careful", "watch")}
         settings["time_limit"] = None if math.isinf(self.settings.time_limit) else self.settings.time_limit
         report: dict[str, object] = {
             "schema_version": SCHEMA_VERSION,
@@ -220,6 +234,7 @@ class Pipeline:
             "exit_code": exit_code,
             "inputs": len(self.inputs),
             "rows": totals.rows,
+            "kept": totals.kept,
             "verified": totals.verified,
             "statuses": dict(totals.statuses),
             "wall_time": round(time.perf_counter() - self.options.started, 6),
@@ -231,6 +246,7 @@ class Pipeline:
             "versions": versions(),
             "machine": machine(),
             "groups": list(self.groups.values()),
+            "lanes": self.watch.lanes(),
         }
         if self.folder is not None:
             self.folder.write_report(report)

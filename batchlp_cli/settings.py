@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from batchlp_cli.errors import UsageError
+from batchlp_cli.watch import Watch
 
 
 class BackendName(StrEnum):
@@ -71,7 +72,8 @@ class SolveSettings:
     may take to read (default 60). max_file_bytes: largest file after decompression (default 2 GiB).
     negative_upper: what a negative upper bound of a column without a lower one means in an MPS file. cache: use what was
     measured on this machine in earlier runs. fallback: solve once more, carefully, what the referee refused. careful: cold,
-    without presolve, tightened, certificates constructed (set by the fallback, not by a flag).
+    without presolve, tightened, certificates constructed (set by the fallback, not by a flag). watch: who is told
+    of iterates on their way, by backends that have some.
     """
 
     backend: BackendName = BackendName.AUTO
@@ -86,6 +88,7 @@ class SolveSettings:
     cache: bool = True
     fallback: bool = True
     careful: bool = False
+    watch: Watch | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.jobs < 1:

@@ -11,8 +11,12 @@ import pytest
 
 from batchlp_cli import errors
 from batchlp_cli.commands import cli
+from batchlp_cli.files.discover import Discovery
 from batchlp_cli.report.rows import RESULT_FIELDS
+from batchlp_cli.run import RunOptions, run
+from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Status
+from batchlp_cli.watch import SERIES
 
 ROOT = Path(__file__).parents[1]
 
@@ -79,6 +83,15 @@ def test_exit_codes_are_documented(document: str) -> None:
 def test_row_is_documented(word: str) -> None:
     """docs/results.md names every key of a row and every status."""
     assert re.search(rf"\b{word}\b", text_of("docs/results.md"))
+
+
+def test_keys_of_reports_and_traces_are_documented(tmp_path: Path) -> None:
+    """docs/results.md names every key of report.json and of a trace."""
+    settings = SolveSettings(jobs=1)
+    report = run(Discovery(()), RunOptions(settings=settings, output=tmp_path / "out"), lambda event: None)
+    text = text_of("docs/results.md")
+    for key in (*report, *SERIES):
+        assert documented(key, text), f"docs/results.md does not name {key}"
 
 
 def test_missing_word_is_missed() -> None:

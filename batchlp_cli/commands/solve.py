@@ -67,6 +67,12 @@ Examples:
 @option("--resume", is_flag=True, help="Skip what DIR already holds for the same bytes and the same settings.")
 @option("--retry-failed", is_flag=True, help="As --resume, but solve again what has no verified verdict.")
 @option("--shard", type=Shard(), help="Work on the i-th of n equal parts of the inputs; SLURM array variables are obeyed.")
+@option(
+    "--trace",
+    metavar="PATTERN",
+    multiple=True,
+    help="Record residuals by iteration of the inputs with such names, such as 'case1*'; lanes only, needs -o.",
+)
 @option("--dry-run", is_flag=True, help="Show what would be solved, as `batchlp inspect` does, and solve nothing.")
 @output_options
 @click.pass_context
@@ -105,6 +111,8 @@ def check_contradictions(flags: dict[str, Any]) -> None:
     """Raises UsageError where flags contradict each other."""
     if (flags["resume"] or flags["retry_failed"]) and flags["output"] is None:
         raise UsageError("--resume and --retry-failed go on in a run folder; name it with -o DIR")
+    if flags["trace"] and flags["output"] is None:
+        raise UsageError("--trace records into a run folder; name it with -o DIR")
 
 
 def run_options(
@@ -122,6 +130,7 @@ def run_options(
         shard=shard,
         fail_on=frozenset(Status(word) for word in flags["fail_on"]),
         stdin=stdin,
+        trace=flags["trace"],
         started=started,
     )
 

@@ -119,6 +119,7 @@ class Totals:
     verified: int = 0
     rows: int = 0
     readable: int = 0
+    kept: int = 0  # of all rows, those that an earlier run has left
 
     def add(self, row: Mapping[str, object]) -> None:
         """Counts one row."""

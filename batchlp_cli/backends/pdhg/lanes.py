@@ -61,7 +61,9 @@ class Lanes:
     def run(self) -> None:
         """Runs until nobody waits and all lanes are idle, or the course is stopped."""
         course = self._course
+        watch = course.settings.watch
         while not course.stop.is_set():
+            begun = time.perf_counter()
             entered = self._fill()
             if entered.any():
                 self._check(entered)
@@ -75,6 +77,8 @@ class Lanes:
             self._iterations[active] += course.check_every
             self._k += course.check_every
             self._check(active & ~self._drop_cancelled())
+            if watch is not None:
+                watch.worked(begun, int(active.sum()), self.width)
 
     def _drop_cancelled(self) -> Mask:
         """Empties the lanes of members that were cancelled; returns those lanes."""
@@ -182,6 +186,7 @@ class Lanes:
         course, p = self._course, self._course.parameters.termination
         measured = self._kernel.measure(self._tile)
         errors = termination.relative_errors(measured, self._done)
+        self._tell(lanes, errors)
         merits = termination.merit(errors)
         finite: Mask = np.asarray(np.isfinite(measured).all(axis=0) & np.isfinite(moved).all(axis=0))
         finished = finite & (merits <= p.margin * course.settings.tol)
@@ -197,6 +202,16 @@ class Lanes:
         idle: Mask = np.asarray(termination.stalled(p, self._done, merits, self._iterations, steps) | still)
         self._give_up(lanes & self._active(), errors, finite, idle)
         return errors
+
+    def _tell(self, lanes: Mask, errors: Vector) -> None:
+        """Tells who watches of the errors [3, W] of some lanes."""
+        watch = self._course.settings.watch
+        if watch is None or not watch.tracing:
+            return
+        names = self._course.batch.names
+        shown = [names[e.member] if e is not None and lanes[k] else None for k, e in enumerate(self._entries)]
+        total = self._iterations + [e.iterations if e is not None else 0 for e in self._entries]
+        watch.checked(shown, total, self._k, errors, self._weight.omega)
 
     def _finish(self, lane: int) -> None:
         """Answers a member whose tolerances are met."""
