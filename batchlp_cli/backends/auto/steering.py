@@ -145,7 +145,7 @@ class Steering:
             self.words[k] = words if rest.measured or pays else self.words[k]
             if pays:
                 stint = Stint(k, Purpose.PROBE, 1, course, most=p.probe_members)
-                stint.budget = max(p.race_after, p.probe_share * rest.seconds * jobs)
+                stint.budget = max(p.least_probe, p.probe_share * rest.seconds * jobs)
                 return stint
         return None
 
