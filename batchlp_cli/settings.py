@@ -20,6 +20,24 @@ class BackendName(StrEnum):
     PDHG = "pdhg"
 
 
+class Precision(StrEnum):
+    """Arithmetic of lanes: float64 throughout; mixed, float32 first and float64 from where float32 makes no more progress;
+    auto, mixed from a tolerance of 1e-5 on. What counts is always measured in float64."""
+
+    AUTO = "auto"
+    FLOAT64 = "float64"
+    MIXED = "mixed"
+
+
+class Device(StrEnum):
+    """Where lanes run: auto takes a CUDA device if there is one, else the CPU."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+    MPS = "mps"
+
+
 class SolutionFormat(StrEnum):
     """What is kept of the solutions in the run folder: a .sol file an instance, an .npz file a batch, or nothing."""
 
@@ -70,9 +88,10 @@ class SolveSettings:
     1e-6). time_limit: seconds an LP (default none). iteration_limit: iterations an LP (default none). memory_bytes: what
     a window of inputs may take in the main process (default a quarter of the memory given). read_timeout: seconds a file
     may take to read (default 60). max_file_bytes: largest file after decompression (default 2 GiB).
-    negative_upper: what a negative upper bound of a column without a lower one means in an MPS file. cache: use what was
-    measured on this machine in earlier runs. fallback: solve once more, carefully, what the referee refused. careful: cold,
-    without presolve, tightened, certificates constructed (set by the fallback, not by a flag). watch: who is told
+    precision, device: of the lanes. negative_upper: what a negative upper bound of a column without a lower one means in an
+    MPS file. cache: use what was measured on this machine in earlier runs. fallback: solve once more, carefully, what the
+    referee refused. careful: cold, without presolve, tightened, certificates constructed (set by the fallback, not by a
+    flag). watch: who is told
     of iterates on their way, by backends that have some.
     """
 
@@ -84,6 +103,8 @@ class SolveSettings:
     memory_bytes: int = field(default_factory=lambda: available_memory_bytes() // 4)
     read_timeout: float = 60.0
     max_file_bytes: int = 2 << 30
+    precision: Precision = Precision.AUTO
+    device: Device = Device.AUTO
     negative_upper: NegativeUpper = NegativeUpper.FREE
     cache: bool = True
     fallback: bool = True

@@ -94,7 +94,7 @@ def test_race_is_sooner_on_an_idle_core() -> None:
 
 def lanes_of(parameters: PdhgParameters) -> object:
     """Returns what makes lanes with these parameters."""
-    return lambda self: PdhgBackend(2, parameters)
+    return lambda self, settings: PdhgBackend(2, parameters)
 
 
 def test_lanes_take_over_a_batch_and_lose_nobody() -> None:
@@ -184,7 +184,7 @@ class EndlessLanes:
 
 def test_hopeless_probe_is_ended_and_its_members_go_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lanes that never answer are stopped at the budget of their probe; HiGHS solves what they held."""
-    monkeypatch.setattr(AutoBackend, "_load_lanes", lambda self: EndlessLanes())
+    monkeypatch.setattr(AutoBackend, "_load_lanes", lambda self, settings: EndlessLanes())
     eager = PolicyParameters(worth=0.0, least_iterations=0, probe_share=0.0, race_after=0.2)
     batch = scenario_batch(8, 60)
     backend = AutoBackend(1, parameters=eager)
@@ -198,7 +198,7 @@ def test_hopeless_probe_is_ended_and_its_members_go_back(monkeypatch: pytest.Mon
 
 def test_close_from_another_thread_ends_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     """close() makes a call return within seconds though lanes would never end."""
-    monkeypatch.setattr(AutoBackend, "_load_lanes", lambda self: EndlessLanes())
+    monkeypatch.setattr(AutoBackend, "_load_lanes", lambda self, settings: EndlessLanes())
     backend = LanesFirst(1)
     timer = threading.Timer(0.5, backend.close)
     timer.start()

@@ -13,7 +13,15 @@ import click
 from batchlp_cli.errors import UsageError
 from batchlp_cli.files.discover import Discovery, discover, read_file_list
 from batchlp_cli.files.inputs import ModelFormat
-from batchlp_cli.settings import BackendName, NegativeUpper, SolveSettings, available_cores, available_memory_bytes
+from batchlp_cli.settings import (
+    BackendName,
+    Device,
+    NegativeUpper,
+    Precision,
+    SolveSettings,
+    available_cores,
+    available_memory_bytes,
+)
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -159,6 +167,8 @@ def solve_settings(flags: dict[str, Any]) -> SolveSettings:
         read_timeout=flags["read_timeout"],
         max_file_bytes=flags["max_file_size"],
         negative_upper=NegativeUpper(flags["negative_upper"]),
+        precision=Precision(flags.get("precision", "auto")),
+        device=Device(flags.get("device", "auto")),
         cache=not flags.get("no_cache", False),
         fallback=not flags.get("no_fallback", False),
     )

@@ -19,7 +19,7 @@ from batchlp_cli.commands.options import (
 )
 from batchlp_cli.errors import NothingReadable, UsageError
 from batchlp_cli.files.discover import Discovery, shard_inputs
-from batchlp_cli.settings import BackendName, SolutionFormat, SolveSettings
+from batchlp_cli.settings import BackendName, Device, Precision, SolutionFormat, SolveSettings
 from batchlp_cli.status import DECIDED, Status
 
 if TYPE_CHECKING:
@@ -55,6 +55,20 @@ Examples:
     default="auto",
     show_default=True,
     help="Who solves: HiGHS, batched PDHG, or whoever is measured to be faster.",
+)
+@option(
+    "--precision",
+    type=click.Choice([p.value for p in Precision]),
+    default="auto",
+    show_default=True,
+    help="Arithmetic of the lanes; auto is mixed (float32 first) from --tol 1e-5 on, else float64.",
+)
+@option(
+    "--device",
+    type=click.Choice([d.value for d in Device]),
+    default="auto",
+    show_default=True,
+    help="Where the lanes run; auto is a CUDA device if there is one, else the CPU.",
 )
 @option("--no-cache", is_flag=True, help="Do not use what `batchlp calibrate` measured on this machine.")
 @option("--no-fallback", is_flag=True, help="Do not solve again, carefully, what the referee refused.")

@@ -106,7 +106,7 @@ def duplicate_row(source: Source, original: Row) -> Row:
 
 def settings_digest(settings: SolveSettings, solutions: SolutionFormat, version_text: str = __version__) -> str:
     """Returns a digest of all that can change an answer or what is kept of it: what --resume compares."""
-    names = ("backend", "tol", "time_limit", "iteration_limit", "fallback", "negative_upper")
+    names = ("backend", "tol", "time_limit", "iteration_limit", "fallback", "precision", "device", "negative_upper")
     values = [str(getattr(settings, name)) for name in names]
     return hashlib.sha256("\0".join([*values, solutions.value, version_text]).encode()).hexdigest()[:16]
 

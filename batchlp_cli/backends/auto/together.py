@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -63,7 +64,7 @@ class AutoBackend:
     def _run(
         self, batches: Sequence[LPBatch], settings: SolveSettings, warm_start: Solution | None
     ) -> Iterator[tuple[int, int, Solution]]:
-        lanes = None if settings.careful or not lanes_are_installed() else self._load_lanes
+        lanes = None if settings.careful or not lanes_are_installed() else lambda: self._load_lanes(settings)
         before, joint = self._joint, Joint(batches, settings, self._highs, lanes, self._jobs, self._parameters, self._profile)
         if before is not None:
             joint.inherit(before)
@@ -77,10 +78,10 @@ class AutoBackend:
         yield from joint.run()
         self._choices = joint.choices()
 
-    def _load_lanes(self) -> PdhgBackend:
+    def _load_lanes(self, settings: SolveSettings) -> PdhgBackend:
         from batchlp_cli.backends.pdhg.solve import PdhgBackend
 
-        return PdhgBackend(self._jobs)
+        return PdhgBackend.of(replace(settings, jobs=self._jobs))
 
     def choices(self) -> Sequence[str]:
         """Returns for each batch of the last call who took it, with what was measured."""

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from queue import SimpleQueue
 
 import numpy as np
@@ -15,12 +16,13 @@ from batchlp_cli.backends.pdhg.course import Answer, Course, Entry, Feed
 from batchlp_cli.backends.pdhg.kernels.base import Kernel, make_tile, set_numbers
 from batchlp_cli.backends.pdhg.lanes import WIDTHS, Lanes
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
-from batchlp_cli.backends.pdhg.parameters import KernelName, PdhgParameters, Precision
+from batchlp_cli.backends.pdhg.parameters import KernelName, PdhgParameters
+from batchlp_cli.backends.pdhg.parameters import Precision as Arithmetic
 from batchlp_cli.backends.pdhg.scaling import ScaledMatrix, ScalingParameters, scale_matrix
 from batchlp_cli.batch import Changes, LPBatch
 from batchlp_cli.errors import BackendMissing, UsageError
 from batchlp_cli.problem import LinearProgram, Vector
-from batchlp_cli.settings import SolveSettings
+from batchlp_cli.settings import Device, Precision, SolveSettings
 from batchlp_cli.solution import Solution, Status
 
 LANE_ROW_BYTES = 256
@@ -28,6 +30,9 @@ LANE_ROW_BYTES = 256
 
 COMPILING = 2.0
 """Seconds of preparation from which kernels were compiled rather than loaded from the cache."""
+
+MIXED_TOL = 1e-5
+"""Tolerance from which float32 comes first: twice as fast at 1e-4, at 1e-6 it stalls and only costs time (docs/benchmarks.md)."""
 
 MOST_NNZ = 2**31 - 1
 """Kernels count entries with 32 bits."""
@@ -52,8 +57,8 @@ class PdhgBackend:
 
     @classmethod
     def of(cls, settings: SolveSettings) -> PdhgBackend:
-        """Returns the backend that settings ask for."""
-        return cls(settings.jobs)
+        """Returns the backend that settings ask for; raises BackendMissing where there is no such device."""
+        return cls(settings.jobs, parameters_of(settings))
 
     def solve(
         self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None = None
@@ -108,7 +113,7 @@ class PdhgBackend:
         """Returns the course of a batch: matrix scaled, kernels compiled, all members waiting unless they are fed."""
         parameters = self._parameters
         matrix = scale_matrix(batch.base.A, parameters.scaling)
-        precisions = ["float64"] if parameters.precision is Precision.FLOAT64 else ["float32", "float64"]
+        precisions = ["float64"] if parameters.precision is Arithmetic.FLOAT64 else ["float32", "float64"]
         waiting: dict[str, deque[Entry]] = {precision: deque() for precision in precisions}
         waiting[precisions[0]].extend(Entry(i) for i in range(len(batch) if feed is None else 0))
         course = Course(
@@ -158,7 +163,7 @@ class PdhgBackend:
     def _width(self, members: int, tiles: int) -> int:
         """Returns the lanes of a tile: enough for all threads to have some, at most what the cache bears."""
         parameters = self._parameters
-        itemsize = 8 if parameters.precision is Precision.FLOAT64 else 4
+        itemsize = 8 if parameters.precision is Arithmetic.FLOAT64 else 4
         most = parameters.lanes or LANE_ROW_BYTES // itemsize
         share = -(-members // tiles)
         return min(most, next((w for w in WIDTHS if w >= share), most))
@@ -197,6 +202,31 @@ class PdhgBackend:
         """Stops all tiles at their next check."""
         self._closed = True
         self.stop()
+
+
+def parameters_of(settings: SolveSettings) -> PdhgParameters:
+    """Returns the parameters that settings ask for; raises BackendMissing where there is no such device."""
+    mixed = settings.precision is Precision.MIXED or (settings.precision is Precision.AUTO and settings.tol >= MIXED_TOL)
+    return PdhgParameters(precision=Arithmetic.MIXED if mixed else Arithmetic.FLOAT64, device=find_device(settings.device))
+
+
+def find_device(asked: Device) -> str:
+    """Returns the torch device for what was asked; torch is loaded only where a device other than the CPU may be there."""
+    if asked is Device.CPU or (asked is Device.AUTO and not Path("/dev/nvidiactl").exists()):
+        return "cpu"
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        if asked is Device.AUTO:
+            return "cpu"
+        raise BackendMissing(f"--device {asked} needs torch, which is not installed; try: pip install 'batchlp[pdhg]'") from error
+    if asked is Device.MPS:
+        raise BackendMissing("--device mps has no float64, which decides here; --device cpu would run")
+    if torch.cuda.is_available():
+        return "cuda"
+    if asked is Device.AUTO:
+        return "cpu"
+    raise BackendMissing("--device cuda was asked for, but torch finds no CUDA device; --device cpu would run")
 
 
 def load_kernel(parameters: PdhgParameters, jobs: int) -> Kernel:
