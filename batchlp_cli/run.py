@@ -26,6 +26,7 @@ from batchlp_cli.files.results import RunFolder
 from batchlp_cli.grouping import Group, Grouper, duplicate_members
 from batchlp_cli.interrupts import Interruptions
 from batchlp_cli.kkt import verify
+from batchlp_cli.producers import Producer, scenario_groups
 from batchlp_cli.pump import ready_lists
 from batchlp_cli.recorder import Recorder
 from batchlp_cli.report.rows import SCHEMA_VERSION, Source, machine, peak_memory_bytes, settings_digest, versions
@@ -43,7 +44,7 @@ class RunOptions:
     output: the run folder, or None to keep nothing on disk. solutions: what to keep of the vectors. resume: skip what the
     folder already holds for the same bytes and settings. retry_failed: but solve again what has no verified verdict.
     shard: (i, n), 1-based, for the names of the files. fail_on: statuses that make the exit code 1. stdin: the model
-    that `-` names. started: time.perf_counter() when the program began.
+    that `-` names. producer: makes scenarios of the one model that is read. started: time.perf_counter() when the program began.
     """
 
     settings: SolveSettings
@@ -54,6 +55,7 @@ class RunOptions:
     shard: tuple[int, int] | None = None
     fail_on: frozenset[Status] = frozenset()
     stdin: bytes | None = None
+    producer: Producer | None = None
     started: float = field(default_factory=time.perf_counter)
 
 
@@ -131,10 +133,45 @@ class Pipeline:
     def solve_everything(self) -> None:
         """Runs the pipeline to its end."""
         self.listen(Begun(len(self.inputs)))
-        for window in windows(self._outcomes(), self.grouper, self.settings.memory_bytes, self.stages):
+        for window in self._windows():
             self.solve_window(window)
         with self.stages.timed("write"), self.held():
             self.recorder.flush()
+
+    def _windows(self) -> Iterator[Sequence[Group]]:
+        """Yields what is solved together: files by their matrices, or scenarios of the one model there is."""
+        if self.options.producer is None:
+            yield from windows(self._outcomes(), self.grouper, self.settings.memory_bytes, self.stages)
+            return
+        for core in self._outcomes():
+            yield from self._scenario_windows(self.options.producer, core)
+
+    def _scenario_windows(self, producer: Producer, core: ReadOutcome) -> Iterator[Sequence[Group]]:
+        for note in producer.open(core):
+            self.listen(Note(note))
+        made = scenario_groups(producer, core, self.settings.memory_bytes, self.options.shard)
+        while True:
+            with self.stages.timed("read"):
+                window = next(made, None)
+            if window is None:
+                return
+            self.sources = window.sources
+            yield [group for group in map(self._without_kept, window.groups) if group.keys]
+
+    def _without_kept(self, group: Group) -> Group:
+        """Returns the members of a group that an earlier run has not left in the run folder; the rows of the others are kept."""
+        if self.folder is None or not self.options.resume:
+            return group
+        left = []
+        for member, key in enumerate(group.keys):
+            source = self.sources[key]
+            row = self.folder.reusable(source.name, source.input_digest)
+            if row is None:
+                left.append(member)
+            else:
+                with self.held():
+                    self.recorder.kept(row)
+        return Group(group.id, group.batch.take(left), tuple(group.keys[k] for k in left))
 
     def solve_window(self, groups: Sequence[Group]) -> None:
         """Solves the groups of a window, each distinct member once, tries again what was refused, and records every member."""

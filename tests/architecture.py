@@ -17,6 +17,7 @@ ORDER: Mapping[str, Order] = {
         ("commands",),
         ("console",),
         ("run", "inspection"),
+        ("producers",),
         ("recorder",),
         ("report", "dispatch", "files", "families", "grouping"),
         ("backends", "kkt"),
@@ -31,6 +32,10 @@ ORDER: Mapping[str, Order] = {
     "files": (
         ("__init__",),
         ("read",),
+        ("smps",),
+        ("smps_stoch", "scenarios"),
+        ("scenario_table", "smps_core"),
+        ("scenario_cells", "scenario_names"),
         ("discover", "results", "write", "mps_writer", "mps_family"),
         ("mps", "tree", "ledger"),
         ("mps_assemble",),
@@ -78,6 +83,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "triton": ("backends.pdhg.kernels",),
     "numba": ("backends.pdhg.kernels",),
     "llvmlite": ("backends.pdhg.kernels",),
+    "pyarrow": ("files",),
     "matplotlib": ("report.figures",),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,11 @@ import click
 from batchlp_cli.commands.options import (
     Choices,
     Shard,
-    discover_inputs,
+    discover_models,
     input_options,
     option,
     output_options,
+    scenario_options,
     solve_settings,
 )
 from batchlp_cli.errors import NothingReadable, UsageError
@@ -35,12 +37,15 @@ Examples:
   batchlp solve models/ -o run1 --solutions npz rows in run1/results.jsonl, vectors in .npz files
   find . -name '*.mps' -print0 | batchlp solve --files-from - --null --format csv > rows.csv
   cat model.lp | batchlp solve - --input-format lp
+  batchlp solve model.mps --scenarios demand.csv   one model, a table of what changes
+  batchlp solve --smps storm.cor storm.tim storm.sto --samples 1000
   batchlp solve models/ -o run1 --shard 2/8     the second of eight equal parts, on any machine
 """
 
 
 @click.command("solve", epilog=EPILOG, context_settings={"max_content_width": 110})
 @input_options
+@scenario_options
 @option("--output", "-o", metavar="DIR", type=click.Path(path_type=Path), help="Keep rows, solutions and report in this folder.")
 @option(
     "--solutions",
@@ -80,15 +85,18 @@ def command(context: click.Context, /, **flags: Any) -> int:
     from batchlp_cli.inspection import inspect_inputs
     from batchlp_cli.run import run
 
-    discovery, stdin = discover_inputs(flags["paths"], flags["files_from"], flags["null"], flags["input_format"])
+    discovery, stdin, producer = discover_models(flags, settings)
     talk = Talk(flags["format"], quiet=flags["quiet"], verbose=flags["verbose"])
-    discovery = _own_part(discovery, shard, talk)
+    if producer is None:
+        discovery = _own_part(discovery, shard, talk)
+    elif shard is not None:
+        talk.say(f"shard {shard[0]} of {shard[1]}: every {shard[1]}th scenario from number {shard[0]} on (--shard 1/1 takes all)")
     if flags["dry_run"]:
         with talk:
-            found = inspect_inputs(discovery, settings, stdin, talk.listen)
+            found = inspect_inputs(discovery, settings, stdin, talk.listen, producer)
             talk.show_inspection(found)
         return found.exit_code
-    options = run_options(flags, settings, shard, stdin, started=context.obj)
+    options = replace(run_options(flags, settings, shard, stdin, started=context.obj), producer=producer)
     with talk:
         report = run(discovery, options, talk.listen)
         talk.finish(report, options.output)

@@ -25,19 +25,21 @@ RESULT_FIELDS = (
     "primal_residual_abs", "primal_residual_rel", "dual_residual_abs", "dual_residual_rel", "gap_abs", "gap_rel",
     "backend", "method", "iterations", "solve_time", "read_time", "group", "rows", "columns", "nonzeros",
     "integer_columns", "model_name", "attempts", "reason", "notes", "warnings", "error", "duplicate_of", "solution",
-    "input_digest", "settings_digest",
+    "probability", "input_digest", "settings_digest",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a row comes from: its safe unique name, the path as the user knows it, and what reading told."""
+    """Where a row comes from: its safe unique name, the path as the user knows it, what reading told, and the
+    probability of a scenario that has one."""
 
     name: str
     shown: str
     input_digest: str = ""
     read_time: float = 0.0
     warnings: tuple[str, ...] = ()
+    probability: float | None = None
 
 
 def finite(value: float | None) -> float | None:
@@ -50,7 +52,7 @@ def empty_row(source: Source, settings_digest: str) -> Row:
     row: Row = dict.fromkeys(RESULT_FIELDS)
     row |= {"schema_version": SCHEMA_VERSION, "name": source.name, "input": source.shown, "verified": False}
     row |= {"read_time": round(source.read_time, 6), "attempts": [], "notes": [], "warnings": list(source.warnings)}
-    row |= {"input_digest": source.input_digest or None, "settings_digest": settings_digest}
+    row |= {"probability": source.probability, "input_digest": source.input_digest or None, "settings_digest": settings_digest}
     return row
 
 
