@@ -20,6 +20,7 @@ from batchlp_cli.files.scenario_names import file_name
 from batchlp_cli.files.scenarios import Scenarios, table_windows
 from batchlp_cli.files.smps import Program, SmpsFiles, read_program
 from batchlp_cli.grouping import ID_LENGTH, Group
+from batchlp_cli.problem import Vector
 from batchlp_cli.report.rows import Source
 
 WINDOW_SHARE = 8
@@ -40,6 +41,14 @@ class Producer(Protocol):
 
     def windows(self, memory_bytes: int) -> Iterator[list[Scenarios]]:
         """Yields the scenarios in order; those of one window in a list by their matrices."""
+        ...
+
+    def mean(self) -> Scenarios | None:
+        """Returns the one LP in which everything random has its mean, None where that is not known."""
+        ...
+
+    def held_at(self, x: Vector, memory_bytes: int) -> Iterator[list[Scenarios]]:
+        """Yields the scenarios with the columns of the first period held at x."""
         ...
 
 
@@ -67,6 +76,13 @@ class TableProducer:
         assert self.core.lp is not None
         for window in table_windows(self.path, self.core.lp, scale=self.scale, memory_bytes=memory_bytes):
             yield [window]
+
+    def mean(self) -> None:
+        """Returns None: a table does not tell which columns are decided first."""
+
+    def held_at(self, x: Vector, memory_bytes: int) -> Iterator[list[Scenarios]]:
+        """Is never asked, as there is no mean."""
+        raise NotImplementedError
 
 
 @dataclass(slots=True)
@@ -96,6 +112,16 @@ class SmpsProducer:
         assert self.program is not None
         return self.program.windows(memory_bytes)
 
+    def mean(self) -> Scenarios | None:
+        """Returns the mean scenario; None where there is no first period to hold."""
+        assert self.program is not None
+        return self.program.mean() if len(self.program.periods) > 1 else None
+
+    def held_at(self, x: Vector, memory_bytes: int) -> Iterator[list[Scenarios]]:
+        """Yields the scenarios with the first period's columns held at x."""
+        assert self.program is not None
+        return self.program.windows(memory_bytes, fixed=x)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window:
@@ -106,12 +132,15 @@ class Window:
 
 
 def scenario_groups(
-    producer: Producer, core: ReadOutcome, memory_bytes: int, shard: tuple[int, int] | None = None
+    producer: Producer, core: ReadOutcome, memory_bytes: int, shard: tuple[int, int] | None = None, held: Vector | None = None
 ) -> Iterator[Window]:
-    """Yields windows of scenarios as groups. shard: (i, n), every n-th scenario from the i-th on, in the order they come."""
+    """Yields windows of scenarios as groups. shard: (i, n), every n-th scenario from the i-th on, in the order they come.
+
+    held: [n], where the columns of the first period are held."""
     start = 0
     name_group = _group_namer(core)
-    for window in producer.windows(memory_bytes // WINDOW_SHARE):
+    share = memory_bytes // WINDOW_SHARE
+    for window in producer.windows(share) if held is None else producer.held_at(held, share):
         groups: list[Group] = []
         sources: dict[int, Source] = {}
         position = start

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from batchlp_cli.events import Listen, RowReady
@@ -39,6 +39,11 @@ class Recorder:
         self._twins = twins
         self._archives: dict[str, tuple[str, BatchArchive]] = {}  # by group: the file's name, and what goes into it
         self._archived_bytes = 0
+        self._listeners: list[Callable[[Row], None]] = []
+
+    def listen_also(self, take: Callable[[Row], None]) -> None:
+        """Hands each row from now on to one more listener."""
+        self._listeners.append(take)
 
     def unreadable(self, source: Source, error: str) -> None:
         """Records an input that is no readable LP."""
@@ -98,4 +103,6 @@ class Recorder:
 
     def _announce(self, row: Row) -> None:
         self.totals.add(row)
+        for take in self._listeners:
+            take(row)
         self._listen(RowReady(row))

@@ -9,14 +9,12 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
 from batchlp_cli.backends.base import Backend, load_backend
-from batchlp_cli.batch import Indices, LPBatch
+from batchlp_cli.batch import LPBatch
 from batchlp_cli.dispatch import choose_backend, deserves_second_try
 from batchlp_cli.errors import Interrupted
 from batchlp_cli.events import Begun, InputRead, Listen, Note
@@ -26,13 +24,15 @@ from batchlp_cli.files.results import RunFolder
 from batchlp_cli.grouping import Group, Grouper, duplicate_members
 from batchlp_cli.interrupts import Interruptions
 from batchlp_cli.kkt import verify
-from batchlp_cli.producers import Producer, scenario_groups
+from batchlp_cli.producers import Producer, Window, scenario_groups
 from batchlp_cli.pump import ready_lists
 from batchlp_cli.recorder import Recorder
 from batchlp_cli.report.rows import SCHEMA_VERSION, Source, machine, peak_memory_bytes, settings_digest, versions
 from batchlp_cli.safe_bound import Matrix
 from batchlp_cli.settings import BackendName, SolutionFormat, SolveSettings
 from batchlp_cli.solution import Solution, Status, Verdict
+from batchlp_cli.stochastic import Expectation, Study
+from batchlp_cli.windows import Stages, Work, windows
 
 Tries = list[tuple[Solution, Verdict]]
 
@@ -57,35 +57,6 @@ class RunOptions:
     stdin: bytes | None = None
     producer: Producer | None = None
     started: float = field(default_factory=time.perf_counter)
-
-
-class Stages:
-    """Wall time of the main thread by stage, in seconds."""
-
-    def __init__(self) -> None:
-        self.seconds: defaultdict[str, float] = defaultdict(float)
-
-    @contextmanager
-    def timed(self, stage: str) -> Iterator[None]:
-        """Adds the time that the block takes to a stage."""
-        begun = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[stage] += time.perf_counter() - begun
-
-
-class Work:
-    """A group as it is solved. batch: its distinct members; copies: for each of those, the group's members equal to it."""
-
-    def __init__(self, group: Group, first: Indices) -> None:
-        distinct = np.unique(first)
-        members: defaultdict[int, list[int]] = defaultdict(list)
-        for member, original in enumerate(first.tolist()):
-            members[original].append(member)
-        self.group = group
-        self.batch = group.batch.take(distinct)
-        self.copies = [members[original] for original in distinct.tolist()]
 
 
 def run(discovery: Discovery, options: RunOptions, listen: Listen) -> dict[str, object]:
@@ -127,6 +98,7 @@ class Pipeline:
         self.grouper = Grouper(self.settings.memory_bytes // 2)
         self.recorder = Recorder(self.folder, options.solutions, self.digest, listen, self._twins())
         self.groups: dict[str, dict[str, object]] = {}
+        self.study: Study | None = None
         for note in discovery.notes:
             listen(Note(note))
 
@@ -147,9 +119,46 @@ class Pipeline:
             yield from self._scenario_windows(self.options.producer, core)
 
     def _scenario_windows(self, producer: Producer, core: ReadOutcome) -> Iterator[Sequence[Group]]:
+        """Yields the scenarios of a model, and then, if they have probabilities, tells what they come to together."""
         for note in producer.open(core):
             self.listen(Note(note))
-        made = scenario_groups(producer, core, self.settings.memory_bytes, self.options.shard)
+        seen = Expectation()
+        self.recorder.listen_also(seen.add)
+        yield from self._made(scenario_groups(producer, core, self.settings.memory_bytes, self.options.shard))
+        if seen.scenarios:
+            self.study = self._study(producer, core, seen)
+            for sentence in self.study.sentences():
+                self.listen(Note(sentence))
+
+    def _study(self, producer: Producer, core: ReadOutcome, seen: Expectation) -> Study:
+        """Solves the mean scenario, and all scenarios with its first stage: what the mean is worth. Only for whole programs."""
+        mean = producer.mean() if self.options.shard is None else None
+        if mean is None or seen.value is None:
+            return Study(seen)
+        solution, verdict = self._solve_one(mean.batch)
+        if verdict.objective is None or solution.x is None:
+            self.listen(Note(f"the mean scenario has no verified optimum ({solution.status}), so there is no EV and no EEV"))
+            return Study(seen)
+        result = Expectation()
+        kept = self.recorder, self.sources, self.groups
+        self.recorder = Recorder(None, self.options.solutions, self.digest, lambda event: None, {})
+        self.recorder.listen_also(result.add)
+        self.groups = {}
+        for window in scenario_groups(producer, core, self.settings.memory_bytes, held=solution.x):
+            self.sources = window.sources
+            self.solve_window(window.groups)
+        self.recorder, self.sources, self.groups = kept
+        return Study(seen, mean.batch.base.sign * verdict.objective, result)
+
+    def _solve_one(self, batch: LPBatch) -> tuple[Solution, Verdict]:
+        """Returns the claim and the verdict on a batch of one, tried twice like any other."""
+        for settings in (self.settings, replace(self.settings, careful=True)):
+            ((_, _, tried),) = self._attempt([batch], self._backend(BackendName.HIGHS), settings)
+            if not deserves_second_try(*tried, settings):
+                break
+        return tried
+
+    def _made(self, made: Iterator[Window]) -> Iterator[Sequence[Group]]:
         while True:
             with self.stages.timed("read"):
                 window = next(made, None)
@@ -316,23 +325,7 @@ class Pipeline:
             "versions": versions(),
             "machine": machine(),
             "groups": list(self.groups.values()),
-        }
+        } | ({"stochastic": self.study.record()} if self.study is not None else {})
         if self.folder is not None:
             self.folder.write_report(report)
         return report
-
-
-def windows(outcomes: Iterator[ReadOutcome], grouper: Grouper, limit_bytes: int, stages: Stages) -> Iterator[Sequence[Group]]:
-    """Yields groups of the inputs read, window by window: a window ends when what it holds exceeds the limit."""
-    while True:
-        with stages.timed("read"):
-            outcome = next(outcomes, None)
-        if outcome is None:
-            break
-        with stages.timed("group"):
-            assert outcome.lp is not None
-            grouper.add(outcome.key, outcome.lp, outcome.matrix_digest)
-            full = grouper.memory_bytes > limit_bytes
-        if full:
-            yield grouper.take_batches()
-    yield grouper.take_batches()

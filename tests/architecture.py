@@ -17,7 +17,7 @@ ORDER: Mapping[str, Order] = {
         ("commands",),
         ("console",),
         ("run", "inspection"),
-        ("producers",),
+        ("producers", "stochastic", "windows"),
         ("recorder",),
         ("report", "dispatch", "files", "families", "grouping"),
         ("backends", "kkt"),

@@ -77,11 +77,11 @@ def _join(pieces: Sequence[Cells]) -> Cells:
         first,
         scenario=[name for p in pieces for name in p.scenario],
         record=np.concatenate([p.record + start for p, start in zip(pieces, starts, strict=True)]),
-        **{name: np.concatenate([getattr(p, name) for p in pieces]) for name in _COLUMNS},
+        what=np.concatenate([p.what for p in pieces]),
+        place=np.concatenate([p.place for p in pieces]),
+        value=np.concatenate([p.value for p in pieces]),
+        origin=np.concatenate([p.origin for p in pieces]),
     )
-
-
-_COLUMNS = ("what", "place", "value", "origin")
 
 
 def _split_last(cells: Cells) -> tuple[Cells, Cells]:
@@ -92,8 +92,9 @@ def _split_last(cells: Cells) -> tuple[Cells, Cells]:
     early = cells.record < last
 
     def part(rows: Mask, start: int, stop: int) -> Cells:
-        own = {name: getattr(cells, name)[rows] for name in _COLUMNS}
-        return replace(cells, first=cells.first + start, scenario=names[start:stop], record=cells.record[rows] - start, **own)
+        what, place, value, origin = cells.what[rows], cells.place[rows], cells.value[rows], cells.origin[rows]
+        record, first = cells.record[rows] - start, cells.first + start
+        return Cells(first, names[start:stop], record, what, place, value, origin, cells.wide)
 
     return part(early, 0, last), part(~early, last, len(names))
 
