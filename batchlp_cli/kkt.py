@@ -106,7 +106,7 @@ def _verify_slice(numbers: Numbers, offset: Vector, solutions: Sequence[Solution
     m, n = numbers.matrix.A.shape
     measures = _measure(numbers, offset, solutions)
     crossed = crossing(numbers, len(solutions))
-    faults = [_fault(s, m, n) for s in solutions]
+    faults = _faults(solutions, m, n)
     sound = [k for k, s in enumerate(solutions) if not faults[k] and not crossed[k]]
     infeasible = [k for k in sound if solutions[k].status is Status.INFEASIBLE]
     unbounded = [k for k in sound if solutions[k].status is Status.UNBOUNDED]
@@ -154,8 +154,24 @@ def _fault(solution: Solution, m: int, n: int) -> str:
     return ""
 
 
+def _faults(solutions: Sequence[Solution], m: int, n: int) -> list[str]:
+    """Returns `_fault` of each claim; where all are optimal and in form, which is mostly so, without looking one by one."""
+    claims = {Status.OPTIMAL} == {s.status for s in solutions}
+    for name, size in (("x", n), ("y", m), ("r", n)) if claims else ():
+        vectors = [getattr(s, name) for s in solutions]
+        shapes = {None if vector is None else np.shape(vector) for vector in vectors}
+        if shapes != {(size,)} or not np.isfinite(np.array(vectors)).all():
+            claims = False
+    return [""] * len(solutions) if claims else [_fault(s, m, n) for s in solutions]
+
+
 def _stack(vectors: Sequence[Vector | None], size: int) -> tuple[Vector, Mask]:
     """Returns the vectors as rows [B, size], and which are usable; missing, of wrong length or not finite are rows of 0."""
+    if all(vector is not None and np.shape(vector) == (size,) for vector in vectors):
+        whole = np.array(vectors, dtype=np.float64).reshape(len(vectors), size)
+        finite: Mask = np.asarray(np.isfinite(whole).all(axis=1), dtype=np.bool_)
+        whole[~finite] = 0.0
+        return whole, finite
     rows, usable = np.zeros((len(vectors), size)), np.zeros(len(vectors), dtype=np.bool_)
     for k, vector in enumerate(vectors):
         if vector is not None and np.shape(vector) == (size,) and np.isfinite(vector).all():

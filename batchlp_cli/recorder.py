@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from batchlp_cli.batch import Labels, LPBatch
 from batchlp_cli.events import Listen, RowReady
 from batchlp_cli.files.results import RunFolder
 from batchlp_cli.files.write import BatchArchive, solution_text
 from batchlp_cli.problem import LinearProgram
-from batchlp_cli.report.rows import Row, Source, Totals, duplicate_row, result_row, unreadable_row
+from batchlp_cli.report.rows import Model, Row, Source, Totals, duplicate_row, json_line, result_row, unreadable_row
 from batchlp_cli.settings import SolutionFormat
 from batchlp_cli.solution import Solution, Verdict
 
@@ -39,6 +40,7 @@ class Recorder:
         self._twins = twins
         self._archives: dict[str, tuple[str, BatchArchive]] = {}  # by group: the file's name, and what goes into it
         self._archived_bytes = 0
+        self._told: tuple[LinearProgram, Labels | None, Model] | None = None
         self._listeners: list[Callable[[Row], None]] = []
 
     def listen_also(self, take: Callable[[Row], None]) -> None:
@@ -54,13 +56,23 @@ class Recorder:
         self._announce(row)
         self._emit_twins(row)
 
-    def finished(self, source: Source, lp: LinearProgram, group: str, tries: Sequence[tuple[Solution, Verdict]]) -> None:
-        """Records a solved instance: its solution file, then its row. Vectors are kept for whatever status has them."""
-        row = result_row(source, self._digest, lp, group, tries)
+    def finished(
+        self, source: Source, batch: LPBatch, member: int, group: str, tries: Sequence[tuple[Solution, Verdict]]
+    ) -> None:
+        """Records a solved member: its solution file, then its row. Vectors are kept for whatever status has them."""
+        row = result_row(source, self._digest, self._model(batch, member), batch.names[member], group, tries)
         solution, verdict = tries[-1]
-        if solution.x is not None or solution.ray is not None:
-            row["solution"] = self._keep(source.name, group, lp, solution, verdict)
+        if self._kind is not SolutionFormat.NONE and (solution.x is not None or solution.ray is not None):
+            row["solution"] = self._keep(source.name, group, batch.member(member), solution, verdict)
         self._emit(row)
+
+    def _model(self, batch: LPBatch, member: int) -> Model:
+        """Returns what rows tell of a member's model, which is mostly what they told of the last one."""
+        label = batch.labels[member] if batch.labels else None
+        known = self._told
+        if known is None or known[0] is not batch.base or known[1] is not label:
+            known = self._told = batch.base, label, Model.of(batch.base, batch.label(member))
+        return known[2]
 
     def flush(self) -> None:
         """Writes the .npz files that are being filled; groups are solved side by side, so there may be many."""
@@ -88,9 +100,10 @@ class Recorder:
         return path
 
     def _emit(self, row: Row) -> None:
+        line = json_line(row)
         if self._folder is not None:
-            self._folder.append(row)
-        self._announce(row)
+            self._folder.append(row, line)
+        self._announce(row, line)
         self._emit_twins(row)
 
     def _emit_twins(self, row: Row) -> None:
@@ -101,8 +114,8 @@ class Recorder:
                 self._folder.append(copy)
             self._announce(copy)
 
-    def _announce(self, row: Row) -> None:
+    def _announce(self, row: Row, line: str = "") -> None:
         self.totals.add(row)
         for take in self._listeners:
             take(row)
-        self._listen(RowReady(row))
+        self._listen(RowReady(row, line or json_line(row)))

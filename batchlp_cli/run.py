@@ -234,7 +234,7 @@ class Pipeline:
         with self.stages.timed("write"), self.held():
             for twin in work.copies[member]:
                 source = self.sources[work.group.keys[twin]]
-                self.recorder.finished(source, work.group.batch.member(twin), work.group.id, tries)
+                self.recorder.finished(source, work.group.batch, twin, work.group.id, tries)
 
     def _outcomes(self) -> Iterator[ReadOutcome]:
         """Reads the inputs; yields what became an LP and records at once what did not."""

@@ -2,8 +2,8 @@
 
 Usage: scripts/bench_scenarios.py [--members 100000] [--sources 10] [--sinks 10] [--plain 5000] [--jobs 2] [--folder DIR]
 
-The loop changes the right-hand sides, solves from the last basis and takes value, x and row duals: no file, no proof. It runs over
-the first --plain scenarios on one core and on all, interleaved with batchlp, which solves, proves and records all of them.
+The loop changes the right-hand sides, solves from the last basis and takes value, x and row duals: no file, no proof. It runs
+over the first --plain scenarios on one core and on all, interleaved with batchlp, which solves, proves and records all of them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import highspy
 import numpy as np
@@ -60,7 +61,7 @@ def write_table(lp: LinearProgram, table: Vector, path: Path) -> None:
 
 def plain_loop(lp: LinearProgram, table: Vector) -> float:
     """Returns the seconds of a plain loop over scenarios."""
-    h = highspy.Highs()
+    h: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     h.setOptionValue("output_flag", False)
     h.setOptionValue("threads", 1)
     parts = lp.A.indptr.astype(np.int32), lp.A.indices.astype(np.int32), lp.A.data

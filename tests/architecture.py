@@ -64,7 +64,17 @@ ORDER: Mapping[str, Order] = {
         ("base", "numba_steps", "numba_sums"),
         ("cache", "gather"),
     ),
-    "backends.highs": (("__init__",), ("pool",), ("course",), ("trial", "worker"), ("session",), ("rays", "screen"), ("engine",)),
+    "backends.highs": (
+        ("__init__",),
+        ("pool",),
+        ("convoy",),
+        ("course",),
+        ("trial", "worker"),
+        ("chunk",),
+        ("session", "sharing"),
+        ("rays", "screen"),
+        ("engine",),
+    ),
 }
 
 APART: Mapping[str, tuple[str, ...]] = {"backends": ("certificates",)}

@@ -97,9 +97,9 @@ class Ledger:
         if os.fstat(self._fd).st_size > self._ends[OWN]:
             os.ftruncate(self._fd, self._ends[OWN])
 
-    def append(self, row: Row) -> None:
-        """Writes a row at the end of the own file, whole or, with OSError, not at all."""
-        line, end = encode_row(row), self._ends[OWN]
+    def append(self, row: Row, text: str | None = None) -> None:
+        """Writes a row at the end of the own file, whole or, with OSError, not at all. text: the row as JSON in ASCII."""
+        line, end = encode_row(row) if text is None else text.encode("ascii") + b"\n", self._ends[OWN]
         try:
             write_all(self._fd, line)
         except OSError:
@@ -181,10 +181,13 @@ def _changed(path: Path, stream: BinaryIO, end: int) -> bool:
     return (now.st_ino, now.st_dev) != (then.st_ino, then.st_dev) or now.st_size != end
 
 
+_encode = json.JSONEncoder(allow_nan=False).encode  # made once, since json.dumps makes one a call
+
+
 def encode_row(row: Row) -> bytes:
     """Returns a row as one line of strict JSON in ASCII; NaN and infinity become null."""
     try:
-        text = json.dumps(row, allow_nan=False)
+        text = _encode(row)
     except (ValueError, TypeError):
         text = json.dumps(_strict(row), allow_nan=False)
     return text.encode("ascii") + b"\n"

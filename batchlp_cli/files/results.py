@@ -139,10 +139,10 @@ class RunFolder:
         with output_errors(self._results):
             return self._ledger.row(name)
 
-    def append(self, row: Row) -> None:
-        """Adds a row, which has at least a name; it replaces an earlier row of that name."""
+    def append(self, row: Row, line: str | None = None) -> None:
+        """Adds a row, which has at least a name; it replaces an earlier row of that name. line: its JSON, if that is there."""
         with output_errors(self._results):
-            self._ledger.append(row)
+            self._ledger.append(row, line)
 
     def write_atomic(self, relative: str, data: bytes) -> None:
         """Writes a file in the folder so that it is there as a whole or not at all; makes the folders that it needs."""

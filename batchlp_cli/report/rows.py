@@ -9,13 +9,14 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
 from batchlp_cli import __version__
+from batchlp_cli.batch import Labels
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import SolutionFormat, SolveSettings, available_cores, available_memory_bytes
-from batchlp_cli.solution import DECIDED, Attempt, Solution, Status, Verdict
+from batchlp_cli.solution import DECIDED, Solution, Status, Verdict
 
 SCHEMA_VERSION = 1
 Row = dict[str, object]
@@ -61,36 +62,84 @@ def unreadable_row(source: Source, settings_digest: str, error: str) -> Row:
     return empty_row(source, settings_digest) | {"status": Status.UNREADABLE.value, "error": error}
 
 
-def attempt(solution: Solution, verdict: Verdict) -> Attempt:
-    """Returns the record of one try."""
-    reason = verdict.reason or solution.message
-    numbers = (solution.seconds, solution.iterations)
-    return Attempt(solution.backend, solution.method, solution.status, verdict.verified, *numbers, reason)
+def attempt(solution: Solution, verdict: Verdict) -> Row:
+    """Returns the record of one try at an instance: who tried, how, what came of it."""
+    return {
+        "backend": solution.backend,
+        "method": str(solution.method),
+        "status": solution.status.value,
+        "verified": verdict.verified,
+        "seconds": solution.seconds,
+        "iterations": solution.iterations,
+        "reason": verdict.reason or solution.message,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What a row tells of a model, so that a batch of many members tells it once: sign is -1 for a maximisation."""
+
+    sign: float
+    rows: int
+    columns: int
+    nonzeros: int
+    integer_columns: int
+
+    @staticmethod
+    def of(base: LinearProgram, label: Labels) -> Model:
+        """Returns what rows tell of the members of a base that have this label."""
+        return Model(-1.0 if label.maximize else 1.0, base.m, base.n, base.nnz, int(label.integer.sum()))
 
 
 def result_row(
-    source: Source, settings_digest: str, lp: LinearProgram, group: str, tries: Sequence[tuple[Solution, Verdict]]
+    source: Source, settings_digest: str, model: Model, name: str, group: str, tries: Sequence[tuple[Solution, Verdict]]
 ) -> Row:
-    """Returns the row of a solved instance; the last try given is the one that counts."""
+    """Returns the row of a solved instance whose model has this name; the last try given is the one that counts.
+
+    A literal in the order of RESULT_FIELDS, since a batch may have millions of rows.
+    """
     solution, verdict = tries[-1]
-    residuals = verdict.residuals
-    integers = int(lp.integer.sum())
+    residuals, sign, integers = verdict.residuals, model.sign, model.integer_columns
     notes = list(verdict.notes)
     if integers:
         notes.insert(0, f"relaxed: {integers} integer column{'s' if integers > 1 else ''}")
-    row = empty_row(source, settings_digest)
-    row |= {"status": solution.status.value, "verified": verdict.verified, "sense": "max" if lp.maximize else "min"}
-    objective = None if verdict.objective is None else lp.sign * verdict.objective
-    row |= {"objective": finite(objective), "dual_bound": finite(lp.sign * verdict.dual_bound)}
-    for kind in ("primal", "dual"):
-        row |= {f"{kind}_residual_{of}": finite(getattr(residuals, f"{kind}_{of}")) for of in ("abs", "rel")}
-    row |= {"gap_abs": finite(residuals.gap_abs), "gap_rel": finite(residuals.gap_rel)}
-    row |= {"backend": solution.backend, "method": solution.method, "iterations": sum(s.iterations for s, _ in tries)}
-    row |= {"solve_time": round(sum(s.seconds for s, _ in tries), 6), "group": group, "rows": lp.m, "columns": lp.n}
-    row |= {"nonzeros": lp.nnz, "integer_columns": integers, "model_name": lp.name, "notes": notes}
-    row |= {"attempts": [asdict(attempt(s, v)) for s, v in tries], "reason": verdict.reason or None}
-    row |= {"error": solution.message or None if solution.status not in DECIDED else None}
-    return row
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": source.name,
+        "input": source.shown,
+        "status": solution.status.value,
+        "verified": verdict.verified,
+        "objective": None if verdict.objective is None else finite(sign * verdict.objective),
+        "dual_bound": finite(sign * verdict.dual_bound),
+        "sense": "max" if sign < 0 else "min",
+        "primal_residual_abs": finite(residuals.primal_abs),
+        "primal_residual_rel": finite(residuals.primal_rel),
+        "dual_residual_abs": finite(residuals.dual_abs),
+        "dual_residual_rel": finite(residuals.dual_rel),
+        "gap_abs": finite(residuals.gap_abs),
+        "gap_rel": finite(residuals.gap_rel),
+        "backend": solution.backend,
+        "method": str(solution.method),
+        "iterations": sum(s.iterations for s, _ in tries),
+        "solve_time": round(sum(s.seconds for s, _ in tries), 6),
+        "read_time": round(source.read_time, 6),
+        "group": group,
+        "rows": model.rows,
+        "columns": model.columns,
+        "nonzeros": model.nonzeros,
+        "integer_columns": integers,
+        "model_name": name,
+        "attempts": [attempt(s, v) for s, v in tries],
+        "reason": verdict.reason or None,
+        "notes": notes,
+        "warnings": list(source.warnings),
+        "error": solution.message or None if solution.status not in DECIDED else None,
+        "duplicate_of": None,
+        "solution": None,
+        "probability": source.probability,
+        "input_digest": source.input_digest or None,
+        "settings_digest": settings_digest,
+    }
 
 
 def duplicate_row(source: Source, original: Row) -> Row:
@@ -159,4 +208,7 @@ def peak_memory_bytes() -> int | None:
 
 def json_line(row: Mapping[str, object]) -> str:
     """Returns a row as one line of strict JSON, without the line's end."""
-    return json.dumps(row, ensure_ascii=True, allow_nan=False)
+    return _encode(row)
+
+
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False).encode  # made once, since json.dumps makes one a call

@@ -29,6 +29,7 @@ class Course:
         self._id, self._batch, self._settings = batch_id, batch, settings
         self._opening = Opening(batch.base, settings, basis, want_basis)
         self._waiting = deque(range(len(batch)))
+        self._returned: deque[int] = deque()  # given back: next in turn, and not to be withdrawn
         self._given: dict[int, tuple[int, Mode]] = {}  # member -> (worker slot, mode) while it is out
         self._load: Counter[int] = Counter()  # members out by worker slot
         self._holders: set[int] = set()  # worker slots that were sent the opening
@@ -38,9 +39,11 @@ class Course:
     def next_task(self, slot: int, fresh: bool) -> Task | None:
         """Returns the next member for a worker, None while it should wait: one at a time until the mode is decided."""
         measuring = self._trial.decided is None and not self._settings.careful
-        if not self._waiting or (measuring and self._load[slot]):
+        if measuring and self._load[slot]:
             return None
-        member = self._waiting.popleft()
+        member = self._next_member()
+        if member is None:
+            return None
         mode = Mode.CAREFUL
         if not self._settings.careful:
             mode = self._trial.assign(without_basis=self._opening.basis is None and (fresh or slot not in self._holders))
@@ -55,13 +58,51 @@ class Course:
     @property
     def has_waiting(self) -> bool:
         """Tells whether members wait to be given out."""
-        return bool(self._waiting)
+        return bool(self._returned or self._waiting)
+
+    @property
+    def waiting(self) -> int:
+        """Number of members that wait to be given out and could be withdrawn."""
+        return len(self._waiting)
+
+    def _next_member(self) -> int | None:
+        for queue in (self._returned, self._waiting):
+            try:
+                return queue.popleft()  # another thread may withdraw the last one at any moment
+            except IndexError:
+                continue
+        return None
+
+    def withdraw(self) -> int | None:
+        """Takes a member from the end of those that wait, for whoever else solves it; None where none waits. From any thread."""
+        try:
+            return self._waiting.pop()
+        except IndexError:
+            return None
+
+    def give_back(self, member: int) -> None:
+        """Lets a member wait that was withdrawn, or is elsewhere too; it comes before all others. From any thread."""
+        self._returned.append(member)
+
+    @property
+    def mode(self) -> Mode | None:
+        """The mode that was measured to be faster, None while that is open."""
+        return self._trial.decided
+
+    @property
+    def seconds_a_member(self) -> float | None:
+        """Mean time of a member in the faster mode so far, None before the first."""
+        return self._trial.seconds_a_member
+
+    def opening_for(self, slot: int, fresh: bool) -> Opening | None:
+        """Returns the opening where a worker does not hold it, and notes that it then does."""
+        first = fresh or slot not in self._holders
+        self._holders.add(slot)
+        return self._opening if first else None
 
     def _payload(self, member: int, mode: Mode, slot: int, fresh: bool) -> MemberTask:
         """Returns what a worker is sent for a member; the opening goes along if its process does not hold it."""
-        first = fresh or slot not in self._holders
-        self._holders.add(slot)
-        return MemberTask(self._id, _changes_of(self._batch, member), mode, self._opening if first else None)
+        return MemberTask(self._id, _changes_of(self._batch, member), mode, self.opening_for(slot, fresh))
 
     def _deadline(self) -> float | None:
         limit = self._settings.time_limit
@@ -79,7 +120,7 @@ class Course:
             timed = claim if claim and claim.status not in (Status.CRASHED, Status.NUMERICAL_ERROR) else None
             self._trial.record(mode, timed.method if timed else "", timed.seconds if timed else 0.0)
         if claim is None:
-            self._waiting.appendleft(member)
+            self._returned.appendleft(member)
             return None
         return member, claim
 

@@ -6,11 +6,12 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import cast
 
+from batchlp_cli.backends.highs.convoy import Convoy
 from batchlp_cli.backends.highs.course import Course
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.processes import Task, WorkerPool
 from batchlp_cli.settings import SolveSettings
-from batchlp_cli.solution import Solution
+from batchlp_cli.solution import Basis, Solution
 
 WORKER = "batchlp_cli.backends.highs.worker:make_handler"
 
@@ -27,7 +28,8 @@ class HighsBackend:
         self._pool = WorkerPool(worker, jobs, ahead=2)
         self._want_basis = want_basis
         self._batches = 0  # given so far: what numbers them, so that a worker never takes one batch for another
-        self._courses: list[Course] = []
+        self._courses: list[Course | Convoy] = []
+        self._jobs = jobs
 
     def solve(
         self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None = None
@@ -46,17 +48,19 @@ class HighsBackend:
         basis = warm_start.basis if warm_start is not None else None
         first = self._batches
         self._batches += len(batches)
-        self._courses = [
-            Course(first + k, batch, settings, basis, self._want_basis or len(batch) == 1) for k, batch in enumerate(batches)
-        ]
+        self._courses = [self._course(first + k, batch, settings, basis) for k, batch in enumerate(batches)]
         rota = Rota(self._courses)
         for outcome in self._pool.run(rota.next_task):
             k = cast(tuple[int, int], outcome.key)[0] - first
             if not 0 <= k < len(batches):
                 continue  # left over from a run that was given up
-            answer = self._courses[k].take_in(outcome)
-            if answer is not None:
-                yield k, *answer
+            course = self._courses[k]
+            answers = course.take_in(outcome) if isinstance(course, Convoy) else [course.take_in(outcome)]
+            yield from ((k, *answer) for answer in answers if answer is not None)
+
+    def _course(self, number: int, batch: LPBatch, settings: SolveSettings, basis: Basis | None) -> Course | Convoy:
+        course = Course(number, batch, settings, basis, self._want_basis or len(batch) == 1)
+        return Convoy(course, number, batch, self._jobs) if not self._want_basis and Convoy.suits(batch, settings) else course
 
     def choices(self) -> list[str]:
         """Returns for each batch of the last run whether members started warm or cold, with what was measured."""
@@ -70,10 +74,10 @@ class HighsBackend:
 class Rota:
     """Gives each worker its batch: it stays with one while that has members, then begins a new one, then helps out."""
 
-    def __init__(self, courses: Sequence[Course]) -> None:
+    def __init__(self, courses: Sequence[Course | Convoy]) -> None:
         self._untouched = deque(courses)
-        self._begun: list[Course] = []
-        self._at: dict[int, Course] = {}
+        self._begun: list[Course | Convoy] = []
+        self._at: dict[int, Course | Convoy] = {}
 
     def next_task(self, slot: int, fresh: bool) -> Task | None:
         """Returns the next member for a worker, None while there is none for it."""

@@ -65,6 +65,12 @@ class ModeTrial:
         enough = few >= MOST or (few >= LEAST and ratio > CLOSE) or (self._timings[faster].timed >= LEAST and ratio > CLEAR)
         return faster if enough else None
 
+    @property
+    def seconds_a_member(self) -> float | None:
+        """Mean time of a member in the faster mode so far, None before the first."""
+        means = [timing.mean for timing in self._timings.values() if timing.timed]
+        return min(means) if means else None
+
     def words(self) -> str:
         """Says what was chosen and what was measured."""
         warm, cold = self._timings[Mode.WARM], self._timings[Mode.COLD]
