@@ -97,10 +97,6 @@ class Measures:
     own_rel: Vector
     worst_row: Indices
 
-    def of(self, k: int) -> Residuals:
-        """Returns the residuals of member k."""
-        return Residuals(*(float(value) for value in self.residuals[:, k]))
-
 
 def _verify_slice(numbers: Numbers, offset: Vector, solutions: Sequence[Solution], tol: float) -> list[Verdict]:
     m, n = numbers.matrix.A.shape
@@ -112,17 +108,33 @@ def _verify_slice(numbers: Numbers, offset: Vector, solutions: Sequence[Solution
     unbounded = [k for k in sound if solutions[k].status is Status.UNBOUNDED]
     rays = {word[0]: word for word in check_farkas(numbers, solutions, infeasible, tol)}
     rays |= {word[0]: word for word in check_unbounded(numbers, solutions, unbounded, tol)}
+    proved = _all_within(measures, tol)
+    residuals = measures.residuals.T.tolist()
+    objectives, bounds = measures.objective.tolist(), measures.bound.tolist()
     verdicts = []
     for k, solution in enumerate(solutions):
+        is_optimal = solution.status is Status.OPTIMAL
+        if is_optimal and proved[k] and not faults[k] and not crossed[k]:
+            verdicts.append(Verdict(True, objectives[k], bounds[k], Residuals(*residuals[k])))
+            continue
         reason, notes = _judge(solution, faults[k], crossed[k], rays.get(k))
         if not reason and k not in rays and not crossed[k]:
             reason, notes = _why_not_optimal(measures, k, tol), _row_notes(measures, k, tol)
         elif not reason and solution.status is Status.UNBOUNDED:
             reason, notes = _why_not_feasible(measures, k, tol), (*notes, *_row_notes(measures, k, tol))
-        objective = float(measures.objective[k]) if solution.status is Status.OPTIMAL and not reason else None
-        verdict = Verdict(not reason, objective, float(measures.bound[k]), measures.of(k), reason, () if reason else notes)
+        objective = objectives[k] if is_optimal and not reason else None
+        verdict = Verdict(not reason, objective, bounds[k], Residuals(*residuals[k]), reason, () if reason else notes)
         verdicts.append(verdict)
     return verdicts
+
+
+def _all_within(measures: Measures, tol: float) -> list[bool]:
+    """Returns for each member whether every test of `_why_not_optimal` passes and there is nothing to note."""
+    r = measures.residuals
+    tested = np.stack([r[1], r[3], r[5], measures.wrong_r])
+    fine = (np.isfinite(tested) & (tested <= tol)).all(axis=0) & np.isfinite(measures.objective)
+    passes: list[bool] = (fine & ~(measures.own_rel > np.sqrt(tol))).tolist()
+    return passes
 
 
 def _judge(solution: Solution, fault: str, crossed: str, ray: Word | None) -> tuple[str, tuple[str, ...]]:

@@ -13,7 +13,6 @@ from typing import Protocol
 
 import numpy as np
 
-from batchlp_cli.batch import Indices
 from batchlp_cli.files.read import ReadOutcome
 from batchlp_cli.files.read.messages import digest_matrix
 from batchlp_cli.files.scenario_names import file_name
@@ -148,17 +147,12 @@ def scenario_groups(
             keys = np.arange(position, position + len(scenarios.batch), dtype=np.int64)
             position += len(scenarios.batch)
             mine = keys if shard is None else keys[(keys - (shard[0] - 1)) % shard[1] == 0]
-            part = scenarios if mine.size == keys.size else taken(scenarios, mine - keys[0])
+            part = scenarios if mine.size == keys.size else scenarios.taken(mine - keys[0])
             if mine.size:
                 groups.append(Group(name_group(part), part.batch, tuple(mine.tolist())))
                 sources.update(zip(mine.tolist(), sources_of(part, core, producer.shown), strict=True))
         start = position
         yield Window(groups, sources)
-
-
-def taken(scenarios: Scenarios, members: Indices) -> Scenarios:
-    """Returns some of the scenarios."""
-    return Scenarios(scenarios.batch.take(members), scenarios.probability[members])
 
 
 def _group_namer(core: ReadOutcome) -> Callable[[Scenarios], str]:

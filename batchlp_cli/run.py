@@ -27,9 +27,9 @@ from batchlp_cli.kkt import verify
 from batchlp_cli.producers import Producer, Window, scenario_groups
 from batchlp_cli.pump import ready_lists
 from batchlp_cli.recorder import Recorder
-from batchlp_cli.report.rows import SCHEMA_VERSION, Source, machine, peak_memory_bytes, settings_digest, versions
+from batchlp_cli.report.rows import RESULT_FIELDS, SCHEMA_VERSION, Source, machine, peak_memory_bytes, settings_digest, versions
 from batchlp_cli.safe_bound import Matrix
-from batchlp_cli.settings import BackendName, SolutionFormat, SolveSettings
+from batchlp_cli.settings import BackendName, Selection, SolutionFormat, SolveSettings
 from batchlp_cli.solution import Solution, Status, Verdict
 from batchlp_cli.stochastic import Expectation, Study
 from batchlp_cli.windows import Stages, Work, windows
@@ -44,7 +44,8 @@ class RunOptions:
     output: the run folder, or None to keep nothing on disk. solutions: what to keep of the vectors. resume: skip what the
     folder already holds for the same bytes and settings. retry_failed: but solve again what has no verified verdict.
     shard: (i, n), 1-based, for the names of the files. fail_on: statuses that make the exit code 1. stdin: the model
-    that `-` names. producer: makes scenarios of the one model that is read. started: time.perf_counter() when the program began.
+    that `-` names. producer: makes scenarios of the one model that is read. selection: what .npz and
+    Parquet files keep. parquet: write results.parquet, too. started: time.perf_counter() when the program began.
     """
 
     settings: SolveSettings
@@ -56,6 +57,8 @@ class RunOptions:
     fail_on: frozenset[Status] = frozenset()
     stdin: bytes | None = None
     producer: Producer | None = None
+    selection: Selection = field(default_factory=Selection)
+    parquet: bool = False
     started: float = field(default_factory=time.perf_counter)
 
 
@@ -90,13 +93,14 @@ class Pipeline:
         self.stages = Stages()
         self.stages.seconds["start"] = time.perf_counter() - options.started
         self.sources: dict[int, Source] = {i.index: Source(i.name, i.shown) for i in self.inputs}
-        self.digest = settings_digest(self.settings, options.solutions)
+        self.digest = settings_digest(self.settings, options.solutions, kept=options.selection)
         self.folder = self._open_folder(stack)
         self.reader = stack.enter_context(ModelReader(self.settings))
         self.backends: dict[BackendName, Backend] = {}
         stack.callback(self._close_backends)
         self.grouper = Grouper(self.settings.memory_bytes // 2)
-        self.recorder = Recorder(self.folder, options.solutions, self.digest, listen, self._twins())
+        self.recorder = Recorder(self.folder, options.solutions, self.digest, listen, self._twins(), options.selection)
+        stack.callback(self.recorder.settle)  # also when something goes wrong, before the folder is closed
         self.groups: dict[str, dict[str, object]] = {}
         self.study: Study | None = None
         for note in discovery.notes:
@@ -217,6 +221,8 @@ class Pipeline:
         claims = ready_lists(backend.solve_many(batches, settings))
         matrix: Matrix | None = None  # of the batch judged last; of one only, as memory is bounded
         while True:
+            with self.stages.timed("write"), self.held():
+                self.recorder.settle()
             with self.stages.timed("solve"):
                 ready = next(claims, None)
             if ready is None:
@@ -328,4 +334,6 @@ class Pipeline:
         } | ({"stochastic": self.study.record()} if self.study is not None else {})
         if self.folder is not None:
             self.folder.write_report(report)
+            if self.options.parquet:
+                self.folder.write_parquet(RESULT_FIELDS)
         return report

@@ -19,6 +19,7 @@ from batchlp_cli.errors import BatchLPError
 _COMMANDS = {
     "solve": "Solve all linear programs of the given files and folders, and prove every answer.",
     "inspect": "Show what would be solved: groups that share a matrix, sizes, and why files are not together.",
+    "scenarios": "Convert a folder of files into a scenario table, or a table into a folder of files.",
 }
 
 EPILOG = """\b

@@ -21,7 +21,7 @@ from batchlp_cli.commands.options import (
 )
 from batchlp_cli.errors import NothingReadable, UsageError
 from batchlp_cli.files.discover import Discovery, shard_inputs
-from batchlp_cli.settings import BackendName, SolutionFormat, SolveSettings
+from batchlp_cli.settings import BackendName, Selection, SolutionFormat, SolveSettings
 from batchlp_cli.status import DECIDED, Status
 from batchlp_cli.worker import start_server
 
@@ -52,8 +52,11 @@ Examples:
     type=click.Choice([f.value for f in SolutionFormat]),
     default="sol",
     show_default=True,
-    help="What to keep of the solutions: a .sol file an instance, an .npz file a batch, or nothing.",
+    help="What to keep of the solutions: a .sol file an instance, an .npz or Parquet file a batch, or nothing.",
 )
+@option("--keep", type=Choices(("x", "y", "r")), default="x,y,r", show_default=True, help="Vectors that .npz and Parquet keep.")
+@option("--columns", metavar="PATTERN", help="Keep x and r of these columns only, such as 'flow_*' (.npz and Parquet).")
+@option("--parquet", is_flag=True, help="Write results.parquet beside results.jsonl, for data frames.")
 @option("--tol", type=float, default=1e-6, show_default=True, help="Relative tolerance of the referee.")
 @option("--time-limit", type=float, help="Seconds an LP may take.  [default: none]")
 @option("--iteration-limit", type=click.IntRange(0), help="Iterations an LP may take.  [default: none]")
@@ -110,6 +113,15 @@ def check_contradictions(flags: dict[str, Any]) -> None:
     """Raises UsageError where flags contradict each other."""
     if (flags["resume"] or flags["retry_failed"]) and flags["output"] is None:
         raise UsageError("--resume and --retry-failed go on in a run folder; name it with -o DIR")
+    if flags["parquet"] and flags["output"] is None:
+        raise UsageError("--parquet writes into a run folder; name it with -o DIR")
+    is_part = set(flags["keep"]) != set("xyr") or flags["columns"] is not None
+    if is_part and flags["solutions"] not in ("npz", "parquet"):
+        raise UsageError("--keep and --columns choose what .npz and Parquet files hold; add --solutions npz or parquet")
+    if flags["parquet"] or flags["solutions"] == "parquet":
+        from batchlp_cli.files.frames import load_pyarrow
+
+        load_pyarrow()
 
 
 def run_options(
@@ -127,6 +139,8 @@ def run_options(
         shard=shard,
         fail_on=frozenset(Status(word) for word in flags["fail_on"]),
         stdin=stdin,
+        selection=Selection(frozenset(flags["keep"]), flags["columns"]),
+        parquet=flags["parquet"],
         started=started,
     )
 

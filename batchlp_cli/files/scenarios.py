@@ -33,6 +33,10 @@ class Scenarios:
     batch: LPBatch
     probability: Vector
 
+    def taken(self, members: Sequence[int] | Indices) -> Scenarios:
+        """Returns some of the scenarios."""
+        return Scenarios(self.batch.take(members), self.probability[np.asarray(members, dtype=np.int64)])
+
 
 def table_windows(path: Path, lp: LinearProgram, *, scale: bool, memory_bytes: int) -> Iterator[Scenarios]:
     """Yields the scenarios of a table in its order, in windows that take about memory_bytes.

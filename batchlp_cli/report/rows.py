@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from batchlp_cli import __version__
 from batchlp_cli.batch import Labels
 from batchlp_cli.problem import LinearProgram
-from batchlp_cli.settings import SolutionFormat, SolveSettings, available_cores, available_memory_bytes
+from batchlp_cli.settings import Selection, SolutionFormat, SolveSettings, available_cores, available_memory_bytes
 from batchlp_cli.solution import DECIDED, Solution, Status, Verdict
 
 SCHEMA_VERSION = 1
@@ -148,10 +148,14 @@ def duplicate_row(source: Source, original: Row) -> Row:
     return original | same
 
 
-def settings_digest(settings: SolveSettings, solutions: SolutionFormat, version_text: str = __version__) -> str:
+def settings_digest(
+    settings: SolveSettings, solutions: SolutionFormat, version_text: str = __version__, kept: Selection | None = None
+) -> str:
     """Returns a digest of all that can change an answer or what is kept of it: what --resume compares."""
     names = ("backend", "tol", "time_limit", "iteration_limit", "fallback", "negative_upper")
     values = [str(getattr(settings, name)) for name in names]
+    if kept is not None and kept != Selection():
+        values += ["".join(sorted(kept.vectors)), str(kept.columns)]
     return hashlib.sha256("\0".join([*values, solutions.value, version_text]).encode()).hexdigest()[:16]
 
 
