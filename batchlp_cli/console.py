@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from batchlp_cli.events import Begun, Event, InputRead, Note, RowReady
 from batchlp_cli.inspection import GroupView, Inspection
-from batchlp_cli.report.rows import RESULT_FIELDS, json_line
+from batchlp_cli.report.rows import RESULT_FIELDS
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -71,10 +71,10 @@ class Talk:
             case InputRead():
                 self._read += 1
                 self._move()
-            case RowReady(row):
+            case RowReady(row, line):
                 self._done += 1
                 self._move()
-                self._row(row)
+                self._row(row, line)
 
     def finish(self, report: Mapping[str, object], output: Path | None) -> None:
         """Ends the data on stdout and says on stderr what the run came to."""
@@ -115,9 +115,9 @@ class Talk:
         words = "solving" if self._done else f"reading {self._read}"
         self._progress.update(self._task, completed=self._done, description=words, rate=speed)
 
-    def _row(self, row: Mapping[str, object]) -> None:
+    def _row(self, row: Mapping[str, object], line: str) -> None:
         if self.form == "jsonl":
-            sys.stdout.write(json_line(row) + "\n")
+            sys.stdout.write(line + "\n")
             sys.stdout.flush()
         elif self.form == "csv":
             self._csv(list(RESULT_FIELDS), [row], header=not self._header)

@@ -28,9 +28,10 @@ class InputRead:
 
 @dataclass(frozen=True, slots=True)
 class RowReady:
-    """A result row is complete and, where there is a run folder, on disk."""
+    """A result row is complete and, where there is a run folder, on disk. line: the row as JSON, without the line's end."""
 
     row: Mapping[str, object]
+    line: str
 
 
 Event = Note | Begun | InputRead | RowReady

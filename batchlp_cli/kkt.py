@@ -97,32 +97,44 @@ class Measures:
     own_rel: Vector
     worst_row: Indices
 
-    def of(self, k: int) -> Residuals:
-        """Returns the residuals of member k."""
-        return Residuals(*(float(value) for value in self.residuals[:, k]))
-
 
 def _verify_slice(numbers: Numbers, offset: Vector, solutions: Sequence[Solution], tol: float) -> list[Verdict]:
     m, n = numbers.matrix.rows.shape
     measures = _measure(numbers, offset, solutions)
     crossed = crossing(numbers, len(solutions))
-    faults = [_fault(s, m, n) for s in solutions]
+    faults = _faults(solutions, m, n)
     sound = [k for k, s in enumerate(solutions) if not faults[k] and not crossed[k]]
     infeasible = [k for k in sound if solutions[k].status is Status.INFEASIBLE]
     unbounded = [k for k in sound if solutions[k].status is Status.UNBOUNDED]
     rays = {word[0]: word for word in check_farkas(numbers, solutions, infeasible, tol)}
     rays |= {word[0]: word for word in check_unbounded(numbers, solutions, unbounded, tol)}
+    proved = _all_within(measures, tol)
+    residuals = measures.residuals.T.tolist()
+    objectives, bounds = measures.objective.tolist(), measures.bound.tolist()
     verdicts = []
     for k, solution in enumerate(solutions):
+        is_optimal = solution.status is Status.OPTIMAL
+        if is_optimal and proved[k] and not faults[k] and not crossed[k]:
+            verdicts.append(Verdict(True, objectives[k], bounds[k], Residuals(*residuals[k])))
+            continue
         reason, notes = _judge(solution, faults[k], crossed[k], rays.get(k))
         if not reason and k not in rays and not crossed[k]:
             reason, notes = _why_not_optimal(measures, k, tol), _row_notes(measures, k, tol)
         elif not reason and solution.status is Status.UNBOUNDED:
             reason, notes = _why_not_feasible(measures, k, tol), (*notes, *_row_notes(measures, k, tol))
-        objective = float(measures.objective[k]) if solution.status is Status.OPTIMAL and not reason else None
-        verdict = Verdict(not reason, objective, float(measures.bound[k]), measures.of(k), reason, () if reason else notes)
+        objective = objectives[k] if is_optimal and not reason else None
+        verdict = Verdict(not reason, objective, bounds[k], Residuals(*residuals[k]), reason, () if reason else notes)
         verdicts.append(verdict)
     return verdicts
+
+
+def _all_within(measures: Measures, tol: float) -> list[bool]:
+    """Returns for each member whether every test of `_why_not_optimal` passes and there is nothing to note."""
+    r = measures.residuals
+    tested = np.stack([r[1], r[3], r[5], measures.wrong_r])
+    fine = (np.isfinite(tested) & (tested <= tol)).all(axis=0) & np.isfinite(measures.objective)
+    passes: list[bool] = (fine & ~(measures.own_rel > np.sqrt(tol))).tolist()
+    return passes
 
 
 def _judge(solution: Solution, fault: str, crossed: str, ray: Word | None) -> tuple[str, tuple[str, ...]]:
@@ -154,8 +166,24 @@ def _fault(solution: Solution, m: int, n: int) -> str:
     return ""
 
 
+def _faults(solutions: Sequence[Solution], m: int, n: int) -> list[str]:
+    """Returns `_fault` of each claim; where all are optimal and in form, which is mostly so, without looking one by one."""
+    claims = {Status.OPTIMAL} == {s.status for s in solutions}
+    for name, size in (("x", n), ("y", m), ("r", n)) if claims else ():
+        vectors = [getattr(s, name) for s in solutions]
+        shapes = {None if vector is None else np.shape(vector) for vector in vectors}
+        if shapes != {(size,)} or not np.isfinite(np.array(vectors)).all():
+            claims = False
+    return [""] * len(solutions) if claims else [_fault(s, m, n) for s in solutions]
+
+
 def _stack(vectors: Sequence[Vector | None], size: int) -> tuple[Vector, Mask]:
     """Returns the vectors as rows [B, size], and which are usable; missing, of wrong length or not finite are rows of 0."""
+    if all(vector is not None and np.shape(vector) == (size,) for vector in vectors):
+        whole = np.array(vectors, dtype=np.float64).reshape(len(vectors), size)
+        finite: Mask = np.asarray(np.isfinite(whole).all(axis=1), dtype=np.bool_)
+        whole[~finite] = 0.0
+        return whole, finite
     rows, usable = np.zeros((len(vectors), size)), np.zeros(len(vectors), dtype=np.bool_)
     for k, vector in enumerate(vectors):
         if vector is not None and np.shape(vector) == (size,) and np.isfinite(vector).all():

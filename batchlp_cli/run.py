@@ -8,14 +8,12 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
-from batchlp_cli.batch import Indices
+from batchlp_cli.batch import LPBatch
 from batchlp_cli.dispatch import choose_backend
 from batchlp_cli.errors import Interrupted
 from batchlp_cli.events import Begun, InputRead, Listen, Note
@@ -25,14 +23,17 @@ from batchlp_cli.files.results import RunFolder
 from batchlp_cli.grouping import Group, Grouper, duplicate_members
 from batchlp_cli.interrupts import Interruptions
 from batchlp_cli.preparation import Preparation
+from batchlp_cli.producers import Producer, Window, scenario_groups
 from batchlp_cli.recorder import Recorder
-from batchlp_cli.report.rows import SCHEMA_VERSION, Source, machine, peak_memory_bytes, settings_digest, versions
+from batchlp_cli.report.rows import RESULT_FIELDS, SCHEMA_VERSION, Source, machine, peak_memory_bytes, settings_digest, versions
 from batchlp_cli.safe_bound import needs_scipy
-from batchlp_cli.settings import BackendName, SolutionFormat, SolveSettings
-from batchlp_cli.solution import Status
+from batchlp_cli.settings import BackendName, Selection, SolutionFormat, SolveSettings
+from batchlp_cli.solution import Solution, Status, Verdict
 from batchlp_cli.solving import Solver, Stages, Tries
+from batchlp_cli.stochastic import Expectation, Study
 from batchlp_cli.tracing import Tracer
 from batchlp_cli.watch import Watch
+from batchlp_cli.windows import Work, windows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +43,9 @@ class RunOptions:
     output: the run folder, or None to keep nothing on disk. solutions: what to keep of the vectors. resume: skip what the
     folder already holds for the same bytes and settings. retry_failed: but solve again what has no verified verdict.
     shard: (i, n), 1-based, for the names of the files. fail_on: statuses that make the exit code 1. stdin: the model
-    that `-` names. started: time.perf_counter() when the program began. trace: patterns of the names of
-    members whose iterates are recorded.
+    that `-` names. producer: makes scenarios of the one model that is read. selection: what .npz and
+    Parquet files keep. parquet: write results.parquet, too. trace: patterns of the names of members whose iterates are
+    recorded. started: time.perf_counter() when the program began.
     """
 
     settings: SolveSettings
@@ -54,26 +56,11 @@ class RunOptions:
     shard: tuple[int, int] | None = None
     fail_on: frozenset[Status] = frozenset()
     stdin: bytes | None = None
+    producer: Producer | None = None
+    selection: Selection = field(default_factory=Selection)
+    parquet: bool = False
     trace: tuple[str, ...] = ()
     started: float = field(default_factory=time.perf_counter)
-
-
-class Work:
-    """A group as it is solved. batch: its distinct members; copies: for each of those, the group's members equal to it.
-
-    Members of the batch bear the names of rows: those of `names`, by the group's keys, that a watch wants, else the first.
-    """
-
-    def __init__(self, group: Group, first: Indices, names: Callable[[int], str], watch: Watch) -> None:
-        distinct = np.unique(first)
-        members: defaultdict[int, list[int]] = defaultdict(list)
-        for member, original in enumerate(first.tolist()):
-            members[original].append(member)
-        self.group = group
-        self.copies = [members[original] for original in distinct.tolist()]
-        called = [[names(group.keys[twin]) for twin in twins] for twins in self.copies]
-        chosen = tuple(next(filter(watch.wants, own), own[0]) for own in called)
-        self.batch = replace(group.batch.take(distinct), names=chosen)
 
 
 def run(discovery: Discovery, options: RunOptions, listen: Listen) -> dict[str, object]:
@@ -108,26 +95,97 @@ class Pipeline:
         self.stages = Stages()
         self.stages.seconds["start"] = time.perf_counter() - options.started
         self.sources: dict[int, Source] = {i.index: Source(i.name, i.shown) for i in self.inputs}
-        self.digest = settings_digest(self.settings, options.solutions)
+        self.digest = settings_digest(self.settings, options.solutions, kept=options.selection)
         self.folder = self._open_folder(stack)
         self.tracer = Tracer(self.watch, self.folder)
         self.reader = stack.enter_context(ModelReader(self.settings))
         self.preparation = Preparation(self.settings)
-        self.solver = stack.enter_context(Solver(self.settings, self.stages, self.preparation))
+        self.solver = stack.enter_context(Solver(self.settings, self.stages, self.preparation, self._settle))
         self.grouper = Grouper(self.settings.memory_bytes // 2)
-        self.recorder = Recorder(self.folder, options.solutions, self.digest, listen, self._twins())
+        self.recorder = Recorder(self.folder, options.solutions, self.digest, listen, self._twins(), options.selection)
+        stack.callback(self.recorder.settle)  # also when something goes wrong, before the folder is closed
         self.groups: dict[str, dict[str, object]] = {}
+        self.study: Study | None = None
         for note in discovery.notes:
             listen(Note(note))
 
     def solve_everything(self) -> None:
         """Runs the pipeline to its end."""
         self.listen(Begun(len(self.inputs)))
-        for window in windows(self._outcomes(), self.grouper, self.settings.memory_bytes, self.stages):
+        for window in self._windows():
             self.solve_window(window)
         with self.stages.timed("write"), self.held():
             self.recorder.flush()
         self.tracer.finish(self.listen)
+
+    def _windows(self) -> Iterator[Sequence[Group]]:
+        """Yields what is solved together: files by their matrices, or scenarios of the one model there is."""
+        if self.options.producer is None:
+            yield from windows(self._outcomes(), self.grouper, self.settings.memory_bytes, self.stages)
+            return
+        for core in self._outcomes():
+            yield from self._scenario_windows(self.options.producer, core)
+
+    def _scenario_windows(self, producer: Producer, core: ReadOutcome) -> Iterator[Sequence[Group]]:
+        """Yields the scenarios of a model, and then, if they have probabilities, tells what they come to together."""
+        for note in producer.open(core):
+            self.listen(Note(note))
+        seen = Expectation()
+        self.recorder.listen_also(seen.add)
+        yield from self._made(scenario_groups(producer, core, self.settings.memory_bytes, self.options.shard))
+        if seen.scenarios:
+            self.study = self._study(producer, core, seen)
+            for sentence in self.study.sentences():
+                self.listen(Note(sentence))
+
+    def _study(self, producer: Producer, core: ReadOutcome, seen: Expectation) -> Study:
+        """Solves the mean scenario, and all scenarios with its first stage: what the mean is worth. Only for whole programs."""
+        mean = producer.mean() if self.options.shard is None else None
+        if mean is None or seen.value is None:
+            return Study(seen)
+        solution, verdict = self._solve_one(mean.batch)
+        if verdict.objective is None or solution.x is None:
+            self.listen(Note(f"the mean scenario has no verified optimum ({solution.status}), so there is no EV and no EEV"))
+            return Study(seen)
+        result = Expectation()
+        kept = self.recorder, self.sources, self.groups
+        self.recorder = Recorder(None, self.options.solutions, self.digest, lambda event: None, {})
+        self.recorder.listen_also(result.add)
+        self.groups = {}
+        for window in scenario_groups(producer, core, self.settings.memory_bytes, held=solution.x):
+            self.sources = window.sources
+            self.solve_window(window.groups)
+        self.recorder, self.sources, self.groups = kept
+        return Study(seen, mean.batch.base.sign * verdict.objective, result)
+
+    def _solve_one(self, batch: LPBatch) -> tuple[Solution, Verdict]:
+        """Returns the claim and the verdict on a batch of one, tried twice like any other."""
+        ((_, _, tries),) = self.solver.solve_many([batch], self.settings.backend)
+        return tries[-1]
+
+    def _made(self, made: Iterator[Window]) -> Iterator[Sequence[Group]]:
+        while True:
+            with self.stages.timed("read"):
+                window = next(made, None)
+            if window is None:
+                return
+            self.sources = window.sources
+            yield [group for group in map(self._without_kept, window.groups) if group.keys]
+
+    def _without_kept(self, group: Group) -> Group:
+        """Returns the members of a group that an earlier run has not left in the run folder; the rows of the others are kept."""
+        if self.folder is None or not self.options.resume:
+            return group
+        left = []
+        for member, key in enumerate(group.keys):
+            source = self.sources[key]
+            row = self.folder.reusable(source.name, source.input_digest)
+            if row is None:
+                left.append(member)
+            else:
+                with self.held():
+                    self.recorder.kept(row)
+        return Group(group.id, group.batch.take(left), tuple(group.keys[k] for k in left))
 
     def solve_window(self, groups: Sequence[Group]) -> None:
         """Solves the groups of a window, each distinct member once, tries again what was refused, and records every member."""
@@ -150,12 +208,17 @@ class Pipeline:
             self._record(works[k], member, tries)
         return list(zip(self.solver.choices, second_tries, strict=True))
 
+    def _settle(self) -> None:
+        """Brings rows to disk before anybody waits."""
+        with self.stages.timed("write"), self.held():
+            self.recorder.settle()
+
     def _record(self, work: Work, member: int, tries: Tries) -> None:
         with self.stages.timed("write"), self.held():
             self.tracer.keep(work.batch.names[member])
             for twin in work.copies[member]:
                 source = self.sources[work.group.keys[twin]]
-                self.recorder.finished(source, work.group.batch.member(twin), work.group.id, tries)
+                self.recorder.finished(source, work.group.batch, twin, work.group.id, tries)
 
     def _outcomes(self) -> Iterator[ReadOutcome]:
         """Reads the inputs; yields what became an LP and records at once what did not."""
@@ -247,23 +310,9 @@ class Pipeline:
             "machine": machine(),
             "groups": list(self.groups.values()),
             "lanes": self.watch.lanes(),
-        }
+        } | ({"stochastic": self.study.record()} if self.study is not None else {})
         if self.folder is not None:
             self.folder.write_report(report)
+            if self.options.parquet:
+                self.folder.write_parquet(RESULT_FIELDS)
         return report
-
-
-def windows(outcomes: Iterator[ReadOutcome], grouper: Grouper, limit_bytes: int, stages: Stages) -> Iterator[Sequence[Group]]:
-    """Yields groups of the inputs read, window by window: a window ends when what it holds exceeds the limit."""
-    while True:
-        with stages.timed("read"):
-            outcome = next(outcomes, None)
-        if outcome is None:
-            break
-        with stages.timed("group"):
-            assert outcome.lp is not None
-            grouper.add(outcome.key, outcome.lp, outcome.matrix_digest)
-            full = grouper.memory_bytes > limit_bytes
-        if full:
-            yield grouper.take_batches()
-    yield grouper.take_batches()

@@ -39,11 +39,20 @@ class Device(StrEnum):
 
 
 class SolutionFormat(StrEnum):
-    """What is kept of the solutions in the run folder: a .sol file an instance, an .npz file a batch, or nothing."""
+    """What is kept of the solutions in the run folder: a .sol file an instance, an .npz or Parquet file a batch, or nothing."""
 
     SOL = "sol"
     NPZ = "npz"
+    PARQUET = "parquet"
     NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What .npz and Parquet files keep: vectors out of x, y, r, and of x and r only the columns that a pattern names."""
+
+    vectors: frozenset[str] = frozenset("xyr")
+    columns: str | None = None
 
 
 class NegativeUpper(StrEnum):

@@ -9,7 +9,7 @@ import numpy as np
 from batchlp_cli.problem import Vector
 from batchlp_cli.status import DECIDED, Status
 
-__all__ = ["DECIDED", "Attempt", "Basis", "Residuals", "Solution", "Status", "Verdict"]
+__all__ = ["DECIDED", "Basis", "Residuals", "Solution", "Status", "Verdict"]
 
 BasisArray = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
 
@@ -72,16 +72,3 @@ class Verdict:
     residuals: Residuals
     reason: str = ""
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One try at an instance, kept in its row: who tried, how, what came of it."""
-
-    backend: str
-    method: str
-    status: Status
-    verified: bool
-    seconds: float
-    iterations: int
-    reason: str = ""

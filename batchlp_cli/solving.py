@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -44,9 +44,16 @@ class Stages:
 class Solver:
     """The backends in use, each made when first asked for, and the way of a batch through them. Close it, or use `with`."""
 
-    def __init__(self, settings: SolveSettings, stages: Stages | None = None, preparation: Preparation | None = None) -> None:
+    def __init__(
+        self,
+        settings: SolveSettings,
+        stages: Stages | None = None,
+        preparation: Preparation | None = None,
+        before_waiting: Callable[[], None] | None = None,
+    ) -> None:
         self.settings = settings
         self._preparation = preparation or Preparation(settings)
+        self._before_waiting = before_waiting
         self.stages = stages if stages is not None else Stages()
         self.choices: list[str] = []  # what the backend chose for each batch of the last call, in words
         self._backends: dict[BackendName, Backend] = {}
@@ -112,6 +119,8 @@ class Solver:
         claims = ready_lists(_claims(batches, backend, settings, warm_start))
         matrix: Matrix | None = None  # of the batch judged last; of one only, as memory is bounded
         while True:
+            if self._before_waiting is not None:
+                self._before_waiting()
             with self.stages.timed("solve"):
                 ready = next(claims, None)
             if ready is None:

@@ -16,7 +16,8 @@ ORDER: Mapping[str, Order] = {
         ("__main__",),
         ("commands",),
         ("console", "console_report"),
-        ("run", "inspection", "reporting"),
+        ("run", "inspection", "conversion", "reporting"),
+        ("producers", "stochastic", "windows"),
         ("recorder", "solving", "tracing"),
         ("preparation",),
         ("report", "dispatch", "files", "families", "grouping"),
@@ -27,7 +28,7 @@ ORDER: Mapping[str, Order] = {
         ("problem", "worker", "status", "watch"),
         ("errors", "matrix", "__init__"),
     ),
-    "commands": (("__init__",), ("calibrate", "inspect", "report", "solve"), ("options",)),
+    "commands": (("__init__",), ("calibrate", "inspect", "report", "scenarios", "solve"), ("options",)),
     "report": (
         ("__init__",),
         ("page",),
@@ -41,8 +42,13 @@ ORDER: Mapping[str, Order] = {
     "files": (
         ("__init__",),
         ("read",),
+        ("smps", "scenario_folder"),
+        ("smps_stoch", "scenarios"),
+        ("scenario_table", "smps_core"),
+        ("scenario_cells", "scenario_names"),
         ("discover", "results", "stored", "write", "mps_writer", "mps_family"),
-        ("mps", "tree", "ledger"),
+        ("mps", "tree", "frames"),
+        ("ledger",),
         ("mps_assemble",),
         ("mps_bounds", "mps_costs", "mps_fast", "mps_sections"),
         ("mps_markers", "mps_numbers"),
@@ -71,7 +77,17 @@ ORDER: Mapping[str, Order] = {
         ("cache", "gather"),
         ("emit",),
     ),
-    "backends.highs": (("__init__",), ("pool",), ("course",), ("trial", "worker"), ("session",), ("rays", "screen"), ("engine",)),
+    "backends.highs": (
+        ("__init__",),
+        ("pool",),
+        ("convoy",),
+        ("course",),
+        ("trial", "worker"),
+        ("chunk",),
+        ("session", "sharing"),
+        ("rays", "screen"),
+        ("engine",),
+    ),
 }
 
 APART: Mapping[str, tuple[str, ...]] = {"backends": ("certificates",)}
@@ -90,6 +106,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "triton": ("backends.pdhg.kernels",),
     "numba": ("backends.pdhg.kernels",),
     "llvmlite": ("backends.pdhg.kernels",),
+    "pyarrow": ("files",),
     "matplotlib": ("report.figures",),
 }
 

@@ -20,6 +20,7 @@ _COMMANDS = {
     "inspect": "Show what would be solved: groups that share a matrix, sizes, and why files are not together.",
     "calibrate": "Measure this machine once, so that later runs choose between backends sooner.",
     "report": "Show what a run came to, as text, as one page with figures, or as a table; compare runs.",
+    "scenarios": "Convert a folder of files into a scenario table, or a table into a folder of files.",
 }
 
 EPILOG = """\b

@@ -6,7 +6,8 @@ import math
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +23,9 @@ from batchlp_cli.settings import (
     available_cores,
     available_memory_bytes,
 )
+
+if TYPE_CHECKING:
+    from batchlp_cli.producers import Producer
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -172,3 +176,52 @@ def solve_settings(flags: dict[str, Any]) -> SolveSettings:
         cache=not flags.get("no_cache", False),
         fallback=not flags.get("no_fallback", False),
     )
+
+
+def scenario_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options that make many scenarios of one model."""
+    path = click.Path(path_type=Path, exists=True, dir_okay=False)
+    for decorate in reversed(
+        (
+            option(
+                "--scenarios", metavar="TABLE", type=path, help="Solve the one model PATHS under each scenario of this table."
+            ),
+            option("--scale", is_flag=True, help="The numbers of the table are factors of what the model has."),
+            option("--smps", is_flag=True, help="PATHS are CORE TIME STOCH of a stochastic program, or their common stem."),
+            option("--samples", metavar="N", type=click.IntRange(1), help="Draw N scenarios of a program with too many."),
+            option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of --samples."),
+        )
+    ):
+        function = decorate(function)
+    return function
+
+
+def scenario_producer(flags: dict[str, Any], settings: SolveSettings) -> tuple[Producer | None, tuple[str, ...]]:
+    """Returns what makes the scenarios that the flags ask for (None for plain files), and the paths to read models from."""
+    if flags["scale"] and flags["scenarios"] is None:
+        raise UsageError("--scale says how the table of --scenarios is meant; add --scenarios TABLE")
+    if (flags["samples"] is not None or flags["seed"]) and not flags["smps"]:
+        raise UsageError("--samples and --seed draw from a stochastic program; add --smps")
+    if flags["scenarios"] is None and not flags["smps"]:
+        return None, flags["paths"]
+    from batchlp_cli.files.smps import find_smps
+    from batchlp_cli.producers import SmpsProducer, TableProducer
+
+    if flags["smps"] and flags["scenarios"] is not None:
+        raise UsageError("--smps and --scenarios both make scenarios; give one of them")
+    if flags["files_from"] is not None:
+        raise UsageError("scenarios are of one model; give it as PATHS, without --files-from")
+    if flags["smps"]:
+        files = find_smps(flags["paths"])
+        return SmpsProducer(files, flags["samples"], flags["seed"], settings.max_file_bytes), (str(files.core),)
+    return TableProducer(flags["scenarios"], flags["scale"]), flags["paths"]
+
+
+def discover_models(flags: dict[str, Any], settings: SolveSettings) -> tuple[Discovery, bytes | None, Producer | None]:
+    """Returns the inputs that the flags name, the bytes of a model on stdin, and what makes scenarios of the one input."""
+    producer, paths = scenario_producer(flags, settings)
+    form = "mps" if flags["smps"] else flags["input_format"]
+    discovery, stdin = discover_inputs(paths, flags["files_from"], flags["null"], form)
+    if producer is not None and len(discovery.inputs) != 1:
+        raise UsageError(f"PATHS name {len(discovery.inputs)} models; scenarios are of one, so give one file")
+    return discovery, stdin, producer

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable
 from enum import StrEnum
 
+from batchlp_cli.backends.highs.convoy import Convoy
 from batchlp_cli.backends.highs.course import Course
 
 
@@ -25,7 +26,14 @@ class Stint:
     """
 
     def __init__(
-        self, k: int, purpose: Purpose, tiles: int, course: Course, *, most: int | None = None, given: Iterable[int] | None = None
+        self,
+        k: int,
+        purpose: Purpose,
+        tiles: int,
+        course: Course | Convoy,
+        *,
+        most: int | None = None,
+        given: Iterable[int] | None = None,
     ) -> None:
         self.k, self.purpose, self.tiles = k, purpose, tiles
         self.started = time.perf_counter()

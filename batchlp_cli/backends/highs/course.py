@@ -105,15 +105,24 @@ class Course:
         return self._trial.decided is not None
 
     @property
+    def mode(self) -> Mode | None:
+        """The mode that was measured to be faster, None while that is open."""
+        return self._trial.decided
+
+    @property
     def seconds_a_member(self) -> float | None:
         """Mean time of a member in the faster mode so far, None before the first."""
         return self._trial.seconds_a_member
 
-    def _payload(self, member: int, mode: Mode, slot: int, fresh: bool) -> MemberTask:
-        """Returns what a worker is sent for a member; the opening goes along if its process does not hold it."""
+    def opening_for(self, slot: int, fresh: bool) -> Opening | None:
+        """Returns the opening where a worker does not hold it, and notes that it then does."""
         first = fresh or slot not in self._holders
         self._holders.add(slot)
-        return MemberTask(self._id, _changes_of(self._batch, member), mode, self._opening if first else None)
+        return self._opening if first else None
+
+    def _payload(self, member: int, mode: Mode, slot: int, fresh: bool) -> MemberTask:
+        """Returns what a worker is sent for a member; the opening goes along if its process does not hold it."""
+        return MemberTask(self._id, _changes_of(self._batch, member), mode, self.opening_for(slot, fresh))
 
     def _deadline(self) -> float | None:
         limit = self._settings.time_limit

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Protocol, cast
 
+from batchlp_cli.backends.highs.convoy import Convoy
 from batchlp_cli.backends.highs.course import Course
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.processes import Task, WorkerPool
@@ -40,7 +41,8 @@ class HighsBackend:
         self._want_basis = want_basis
         self._batches = 0  # given so far: what numbers them, so that a worker never takes one batch for another
         self._first = 0  # the number of the first batch of the run
-        self.courses: list[Course] = []
+        self.courses: list[Course | Convoy] = []
+        self._jobs = jobs
 
     @classmethod
     def of(cls, settings: SolveSettings) -> HighsBackend:
@@ -63,10 +65,11 @@ class HighsBackend:
     def open(self, batches: Sequence[LPBatch], settings: SolveSettings, basis: Basis | None = None) -> None:
         """Puts batches in the place of those before; `run` solves them."""
         self._first, self._batches = self._batches, self._batches + len(batches)
-        self.courses = [
-            Course(self._first + k, batch, settings, basis, self._want_basis or len(batch) == 1)
-            for k, batch in enumerate(batches)
-        ]
+        self.courses = [self._course(self._first + k, batch, settings, basis) for k, batch in enumerate(batches)]
+
+    def _course(self, number: int, batch: LPBatch, settings: SolveSettings, basis: Basis | None) -> Course | Convoy:
+        course = Course(number, batch, settings, basis, self._want_basis or len(batch) == 1)
+        return Convoy(course, number, batch, self._jobs) if not self._want_basis and Convoy.suits(batch, settings) else course
 
     def run(self, reins: Reins | None = None) -> Iterator[tuple[int, int, Solution]]:
         """Yields (batch, member, claim) for the members of the open batches as they finish.
@@ -79,9 +82,9 @@ class HighsBackend:
             k = cast(tuple[int, int], outcome.key)[0] - self._first
             if not 0 <= k < len(self.courses):
                 continue  # left over from a run that was given up
-            answer = self.courses[k].take_in(outcome)
-            if answer is not None:
-                yield k, *answer
+            course = self.courses[k]
+            answers = course.take_in(outcome) if isinstance(course, Convoy) else [course.take_in(outcome)]
+            yield from ((k, *answer) for answer in answers if answer is not None)
 
     def cancel(self, k: int, member: int) -> None:
         """Stops the work at a member of the run's batch k; from any thread."""
@@ -107,11 +110,11 @@ class HighsBackend:
 class Rota:
     """Gives each worker its batch: it stays with one while that has members, then begins a new one, then helps out."""
 
-    def __init__(self, courses: Sequence[Course], reins: Reins | None = None) -> None:
+    def __init__(self, courses: Sequence[Course | Convoy], reins: Reins | None = None) -> None:
         self._courses, self._reins = courses, reins
         self._untouched = deque(courses)
-        self._begun: list[Course] = []
-        self._at: dict[int, Course] = {}
+        self._begun: list[Course | Convoy] = []
+        self._at: dict[int, Course | Convoy] = {}
 
     def next_task(self, slot: int, fresh: bool) -> Task | None:
         """Returns the next member for a worker, None while there is none for it."""
