@@ -147,11 +147,10 @@ def _related(base: ParsedBase, data: bytes, name: str) -> ParsedModel | None:
     costs = None
     tail = entries + len(base.columns)
     if not (data.startswith(base.columns, entries) and _header_at(data, tail)):
-        title = _title(data, begin)
-        if data.endswith(base.tail) and len(data) >= entries + len(base.tail) and base.recent.fields is not None:
+        if data.endswith(base.tail) and len(data) >= entries + len(base.tail) and not base.parsed.warnings:
             costs = _known_costs(base, data[entries : len(data) - len(base.tail)])
             if costs is not None:
-                return _with_costs(base, costs, title or name)
+                return _with_costs(base, costs, _title(data, begin) or name)
         header = NEXT_HEADER.search(data, entries - 1)
         if header is None:
             return None
@@ -172,10 +171,8 @@ def _title(data: bytes, end: int) -> str:
     return title_of(data[:end].rstrip(b"\r\n").rpartition(b"\n")[2].decode()[4:])
 
 
-def _with_costs(base: ParsedBase, costs: Vector, name: str) -> ParsedModel | None:
-    """Returns the base with other costs [n], as the file says them, and another name; None where it has warnings to repeat."""
-    if base.parsed.warnings:
-        return None
+def _with_costs(base: ParsedBase, costs: Vector, name: str) -> ParsedModel:
+    """Returns the base, which has no warnings that would have to be repeated, with other costs [n] as the file says them."""
     lp = base.parsed.lp
     c = 0.0 - costs if lp.maximize else costs
     return ParsedModel(replace(lp, name=name, c=c, A=lp.rows.as_scipy_later()), related=True)
