@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -24,9 +24,21 @@ _WIDE = 10_000  # columns of a table that no terminal cuts
 
 
 class Talk:
-    """Shows the events of a run. `form` is auto, table, jsonl or csv; auto is a table when stdout is a terminal."""
+    """Shows the events of a run. `form` is auto, table, jsonl or csv; auto is a table when stdout is a terminal.
 
-    def __init__(self, form: str, *, quiet: bool, verbose: int) -> None:
+    fields: the keys of a row. headings: of the table, by key, where rows are not those of solved instances.
+    """
+
+    def __init__(
+        self,
+        form: str,
+        *,
+        quiet: bool,
+        verbose: int,
+        fields: Sequence[str] = RESULT_FIELDS,
+        headings: Mapping[str, str] | None = None,
+    ) -> None:
+        self._fields, self._headings = list(fields), headings
         terminal = sys.stdout.isatty()
         self.form = ("table" if terminal else "jsonl") if form == "auto" else form
         self.level = 0 if quiet else 1 + verbose
@@ -75,14 +87,18 @@ class Talk:
                 self._move()
                 self._row(row)
 
-    def finish(self, report: Mapping[str, object], output: Path | None) -> None:
-        """Ends the data on stdout and says on stderr what the run came to."""
+    def finish_rows(self, text: str) -> None:
+        """Ends the data on stdout and says a sentence on stderr."""
         if self._progress is not None:
             self._progress.stop()
         if self.form == "table":
             self._show_table()
         sys.stdout.flush()
-        self.say(summary(report))
+        self.say(text)
+
+    def finish(self, report: Mapping[str, object], output: Path | None) -> None:
+        """Ends the data on stdout and says on stderr what the run came to."""
+        self.finish_rows(summary(report))
         if output is not None:
             self.say(f"rows, solutions and report are in {output}")
 
@@ -117,7 +133,7 @@ class Talk:
             sys.stdout.write(json_line(row) + "\n")
             sys.stdout.flush()
         elif self.form == "csv":
-            self._csv(list(RESULT_FIELDS), [row], header=not self._header)
+            self._csv(self._fields, [row], header=not self._header)
             self._header = True
             sys.stdout.flush()
         else:
@@ -133,6 +149,10 @@ class Talk:
         sys.stdout.write(text.getvalue())
 
     def _show_table(self) -> None:
+        if self._headings is not None:
+            self._out.print(_record_table(self._rows, self._headings))
+            self._rows = []
+            return
         table = Table()
         table.add_column("input", overflow="fold")
         for heading in ("status", "verified"):
@@ -149,6 +169,31 @@ class Talk:
             table.add_row(escape(str(row["input"])), f"[{colour}]{status}[/]", yes, *shown, time, escape(remark(row)))
         self._out.print(table)
         self._rows = []
+
+
+def _record_table(records: Sequence[Mapping[str, object]], headings: Mapping[str, str]) -> Table:
+    table = Table()
+    for key, heading in headings.items():
+        numeric = any(isinstance(record[key], int | float) for record in records)
+        table.add_column(heading, justify="right" if numeric else "left", overflow="fold")
+    for record in records:
+        table.add_row(*(escape(_cell(record[key])) for key in headings))
+    return table
+
+
+def _cell(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:.4g}"
+        case list():
+            return ", ".join(map(str, value))
+    return str(value)
 
 
 def _number(value: object, form: str) -> str:

@@ -16,22 +16,26 @@ ORDER: Mapping[str, Order] = {
         ("__main__",),
         ("commands",),
         ("console",),
-        ("run", "inspection"),
+        ("run", "inspection", "verification"),
         ("recorder",),
         ("report", "dispatch", "files", "families", "grouping"),
         ("backends", "kkt"),
-        ("certificates",),
-        ("safe_bound",),
+        ("certificates", "exact_pool"),
+        ("safe_bound", "exact_referee"),
+        ("exact",),
+        ("exact_implied",),
+        ("exact_sums",),
         ("batch", "solution", "settings", "processes", "interrupts", "events", "pump"),
         ("problem", "worker", "status"),
         ("errors", "__init__"),
     ),
-    "commands": (("__init__",), ("solve", "inspect"), ("options",)),
-    "report": (("__init__",), ("rows",)),
+    "commands": (("__init__",), ("solve", "inspect", "verify"), ("options",)),
+    "report": (("__init__",), ("checks",), ("rows",)),
     "files": (
         ("__init__",),
         ("read",),
-        ("discover", "results", "write", "mps_writer", "mps_family"),
+        ("discover", "results", "claims", "run_rows", "locate", "mps_writer", "mps_family"),
+        ("write",),
         ("mps", "tree", "ledger"),
         ("mps_assemble",),
         ("mps_bounds", "mps_fast", "mps_sections"),
@@ -62,7 +66,7 @@ ORDER: Mapping[str, Order] = {
     "backends.highs": (("__init__",), ("pool",), ("course",), ("trial", "worker"), ("session",), ("rays", "screen"), ("engine",)),
 }
 
-APART: Mapping[str, tuple[str, ...]] = {"backends": ("certificates",)}
+APART: Mapping[str, tuple[str, ...]] = {"backends": ("certificates", "exact_referee", "exact_pool")}
 """What the order would allow and is forbidden all the same: a contestant may not judge itself."""
 
 HOMES: Mapping[str, tuple[str, ...]] = {

@@ -19,6 +19,7 @@ from batchlp_cli.errors import BatchLPError
 _COMMANDS = {
     "solve": "Solve all linear programs of the given files and folders, and prove every answer.",
     "inspect": "Show what would be solved: groups that share a matrix, sizes, and why files are not together.",
+    "verify": "Check every verdict of a run folder again, from the inputs and the stored solutions.",
 }
 
 EPILOG = """\b
@@ -28,6 +29,7 @@ Examples:
   batchlp solve models/ -o run1 --resume       go on where an earlier run stopped
   batchlp solve 'case*.mps.gz' | jq .objective JSON lines in a pipe
   batchlp inspect models/                      which files share a matrix, and why others do not
+  batchlp verify run1 --exact                  check a run again, in rational arithmetic
 
 Exit codes: 0 every instance has a verified verdict, 1 some have not, 2 usage, 3 nothing readable,
 4 backend or device missing, 5 output not writable, 70 a fault of batchlp, 130 and 143 interrupted.
