@@ -42,7 +42,7 @@ class ClaimReader:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._archives: OrderedDict[str, _Archive] = OrderedDict()
+        self._archives: OrderedDict[str, _Archive | ReadError] = OrderedDict()  # a damaged one is not read again and again
 
     def read(self, relative: str, name: str, lp: LinearProgram, status: Status) -> Claim:
         """Returns what a file says of the instance `name`, whose row has the status. Raises ReadError."""
@@ -61,11 +61,17 @@ class ClaimReader:
 
     def _archive(self, relative: str, path: Path) -> _Archive:
         if relative not in self._archives:
-            self._archives[relative] = _Archive(path, relative)
+            try:
+                self._archives[relative] = _Archive(path, relative)
+            except ReadError as error:
+                self._archives[relative] = error
             if len(self._archives) > OPEN_ARCHIVES:
                 self._archives.popitem(last=False)
         self._archives.move_to_end(relative)
-        return self._archives[relative]
+        found = self._archives[relative]
+        if isinstance(found, ReadError):
+            raise found
+        return found
 
 
 class _Archive:
@@ -73,7 +79,7 @@ class _Archive:
 
     def __init__(self, path: Path, relative: str) -> None:
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
                 self._arrays = {key: stored[key] for key in stored.files}
             self.names: list[str] = self._arrays["name"].tolist()
             self._statuses: list[str] = self._arrays["status"].tolist()
