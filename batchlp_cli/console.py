@@ -7,7 +7,7 @@ import io
 import json
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -25,9 +25,21 @@ _WIDE = 10_000  # columns of a table that no terminal cuts
 
 
 class Talk:
-    """Shows the events of a run. `form` is auto, table, jsonl or csv; auto is a table when stdout is a terminal."""
+    """Shows the events of a run. `form` is auto, table, jsonl or csv; auto is a table when stdout is a terminal.
 
-    def __init__(self, form: str, *, quiet: bool, verbose: int) -> None:
+    fields: the keys of a row. headings: of the table, by key, where rows are not those of solved instances.
+    """
+
+    def __init__(
+        self,
+        form: str,
+        *,
+        quiet: bool,
+        verbose: int,
+        fields: Sequence[str] = RESULT_FIELDS,
+        headings: Mapping[str, str] | None = None,
+    ) -> None:
+        self._fields, self._headings = list(fields), headings
         terminal = sys.stdout.isatty()
         self.form = ("table" if terminal else "jsonl") if form == "auto" else form
         self.level = 0 if quiet else 1 + verbose
@@ -76,14 +88,18 @@ class Talk:
                 self._move()
                 self._row(row, line)
 
-    def finish(self, report: Mapping[str, object], output: Path | None) -> None:
-        """Ends the data on stdout and says on stderr what the run came to."""
+    def finish_rows(self, text: str) -> None:
+        """Ends the data on stdout and says a sentence on stderr."""
         if self._progress is not None:
             self._progress.stop()
         if self.form == "table":
             self._show_table()
         sys.stdout.flush()
-        self.say(summary(report))
+        self.say(text)
+
+    def finish(self, report: Mapping[str, object], output: Path | None) -> None:
+        """Ends the data on stdout and says on stderr what the run came to."""
+        self.finish_rows(summary(report))
         if output is not None:
             self.say(
                 f"rows, solutions and report are in {output}; batchlp report {shlex.quote(str(output))} shows what they come to"
@@ -120,7 +136,7 @@ class Talk:
             sys.stdout.write(line + "\n")
             sys.stdout.flush()
         elif self.form == "csv":
-            self._csv(list(RESULT_FIELDS), [row], header=not self._header)
+            self._csv(self._fields, [row], header=not self._header)
             self._header = True
             sys.stdout.flush()
         else:
@@ -139,6 +155,10 @@ class Talk:
         from rich.markup import escape
         from rich.table import Table
 
+        if self._headings is not None:
+            _print_table(_record_table(self._rows, self._headings))
+            self._rows = []
+            return
         table = Table()
         table.add_column("input", overflow="fold")
         for heading in ("status", "verified"):
@@ -172,6 +192,34 @@ def _print_table(table: Table) -> None:
     from rich.console import Console
 
     Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(table)
+
+
+def _record_table(records: Sequence[Mapping[str, object]], headings: Mapping[str, str]) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table()
+    for key, heading in headings.items():
+        numeric = any(isinstance(record[key], int | float) for record in records)
+        table.add_column(heading, justify="right" if numeric else "left", overflow="fold")
+    for record in records:
+        table.add_row(*(escape(_cell(record[key])) for key in headings))
+    return table
+
+
+def _cell(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:.4g}"
+        case list():
+            return ", ".join(map(str, value))
+    return str(value)
 
 
 def _number(value: object, form: str) -> str:

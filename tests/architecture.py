@@ -16,26 +16,29 @@ ORDER: Mapping[str, Order] = {
         ("__main__",),
         ("commands",),
         ("console", "console_report"),
-        ("run", "inspection", "conversion", "reporting"),
+        ("run", "inspection", "conversion", "reporting", "verification"),
         ("producers", "stochastic", "windows"),
         ("recorder", "solving", "tracing"),
         ("preparation",),
         ("report", "dispatch", "files", "families", "grouping"),
         ("backends", "kkt"),
-        ("certificates",),
-        ("safe_bound",),
+        ("certificates", "exact_pool"),
+        ("safe_bound", "exact_referee"),
+        ("exact",),
+        ("exact_implied",),
+        ("exact_sums",),
         ("batch", "solution", "settings", "processes", "interrupts", "events", "pump"),
         ("problem", "worker", "status", "watch"),
         ("errors", "matrix", "__init__"),
     ),
-    "commands": (("__init__",), ("calibrate", "inspect", "report", "scenarios", "solve"), ("options",)),
+    "commands": (("__init__",), ("calibrate", "inspect", "report", "scenarios", "solve", "verify"), ("options",)),
     "report": (
         ("__init__",),
         ("page",),
         ("figures", "sections"),
         ("concerns", "comparison"),
         ("facts", "profile"),
-        ("failures", "trace", "occupancy"),
+        ("failures", "trace", "occupancy", "checks"),
         ("outcome", "markup", "words", "style", "rows"),
     ),
     "report.figures": (("__init__",), ("stages", "members", "traces", "lanes", "profiles"), ("canvas",)),
@@ -46,7 +49,8 @@ ORDER: Mapping[str, Order] = {
         ("smps_stoch", "scenarios"),
         ("scenario_table", "smps_core"),
         ("scenario_cells", "scenario_names"),
-        ("discover", "results", "stored", "write", "mps_writer", "mps_family"),
+        ("discover", "results", "claims", "run_rows", "locate", "stored", "mps_writer", "mps_family"),
+        ("write",),
         ("mps", "tree", "frames"),
         ("ledger",),
         ("mps_assemble",),
@@ -90,7 +94,7 @@ ORDER: Mapping[str, Order] = {
     ),
 }
 
-APART: Mapping[str, tuple[str, ...]] = {"backends": ("certificates",)}
+APART: Mapping[str, tuple[str, ...]] = {"backends": ("certificates", "exact_referee", "exact_pool")}
 """What the order would allow and is forbidden all the same: a contestant may not judge itself."""
 
 HOMES: Mapping[str, tuple[str, ...]] = {

@@ -200,7 +200,7 @@ def variants(draw: st.DrawFn) -> list[LinearProgram]:
             low[j], high[j] = draw(st.sampled_from([(a, b), (a, a), (-INF, b), (a, INF), (-INF, INF)]))
         c = np.array(draw(st.lists(finite, min_size=3, max_size=3)))
         changed = {"row_lower": lower, "row_upper": upper, "col_lower": low, "col_upper": high}
-        found.append(replace(base, name=f"v{k}", c=c, offset=draw(finite), **changed))
+        found.append(replace(base, name=f"v{k}", c=c, offset=draw(finite), **changed))  # type: ignore[arg-type]
     return found
 
 

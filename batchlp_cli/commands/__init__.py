@@ -21,6 +21,7 @@ _COMMANDS = {
     "calibrate": "Measure this machine once, so that later runs choose between backends sooner.",
     "report": "Show what a run came to, as text, as one page with figures, or as a table; compare runs.",
     "scenarios": "Convert a folder of files into a scenario table, or a table into a folder of files.",
+    "verify": "Check every verdict of a run folder again, from the inputs and the stored solutions.",
 }
 
 EPILOG = """\b
@@ -31,6 +32,7 @@ Examples:
   batchlp solve 'case*.mps.gz' | jq .objective JSON lines in a pipe
   batchlp inspect models/                      which files share a matrix, and why others do not
   batchlp report run1 --html                   what the run came to, as one page with figures
+  batchlp verify run1 --exact                  check a run again, in rational arithmetic
 
 Exit codes: 0 every instance has a verified verdict, 1 some have not, 2 usage, 3 nothing readable,
 4 backend or device missing, 5 output not writable, 70 a fault of batchlp, 130 and 143 interrupted.

@@ -49,13 +49,18 @@ def solution_text(lp: LinearProgram, solution: Solution, objective: float | None
     demands a number wherever there are values. Names are those that HiGHS knows: c0, r0 where the file gave none, and
     with an underscore for each blank.
     """
-    cols, rows = _names(lp.col_names, "c", lp.n), _names(lp.row_names, "r", lp.m)
+    cols, rows = written_names(lp)
     parts = ["Model status", MODEL_STATUS[solution.status], ""]
     parts += _primal(lp, solution, objective, cols, rows)
     parts += _dual(lp, solution, cols, rows)
     parts += _basis(solution.basis, cols, rows)
     parts += _ray(solution, cols, rows)
     return "\n".join(parts) + "\n"
+
+
+def written_names(lp: LinearProgram) -> tuple[Sequence[str], Sequence[str]]:
+    """Returns what columns and rows are called in a .sol file."""
+    return _names(lp.col_names, "c", lp.n), _names(lp.row_names, "r", lp.m)
 
 
 def _names(names: Sequence[str], letter: str, count: int) -> Sequence[str]:
