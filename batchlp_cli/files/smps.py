@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from batchlp_cli.batch import Indices
 from batchlp_cli.errors import UsageError
@@ -21,6 +21,9 @@ from batchlp_cli.files.scenarios import CELL_BYTES, MOST_SCENARIOS, SCENARIO_BYT
 from batchlp_cli.files.smps_core import CoreNames, first_stage, read_core_names
 from batchlp_cli.files.smps_stoch import COEFFICIENT, Source, Stoch, Target, core_value, read_stoch
 from batchlp_cli.problem import LinearProgram, Mask, Vector, canonical_matrix
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 MOST_COMBINATIONS = 1_000_000
 """Scenarios that are enumerated; more must be sampled."""
@@ -232,6 +235,8 @@ def _entries(source: Source, chosen: Indices) -> Entries:
 
 def with_entries(A: sp.csr_array, places: Indices, values: Vector) -> sp.csr_array:
     """Returns a matrix with the entries at places (row * n + column) replaced; an entry may be new, or 0."""
+    import scipy.sparse as sp  # late: most runs have no stochastic program
+
     m, n = A.shape
     own = np.repeat(np.arange(m, dtype=np.int64), np.diff(A.indptr)) * n + A.indices
     at = np.searchsorted(own, places)

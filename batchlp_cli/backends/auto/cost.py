@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import platformdirs
-import scipy.sparse as sp
 
 from batchlp_cli.problem import LinearProgram
 
@@ -84,6 +83,8 @@ def measure_profile(seconds: float = 1.0) -> Profile:
 
     seconds: what each size may take. Raises ModuleNotFoundError where the lanes' libraries are not installed.
     """
+    import scipy.sparse as sp  # late, like what follows: a run that only reads a profile loads neither
+
     from batchlp_cli.backends.pdhg.solve import seconds_of_iteration
 
     measured = []

@@ -16,8 +16,6 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.linalg import splu
 
 from batchlp_cli.batch import Changes, Field, Indices
 from batchlp_cli.problem import LinearProgram, Mask, Vector
@@ -73,6 +71,9 @@ class SharedBasis:
         self._basic = np.flatnonzero(self._status == BASIC)
         if self._basic.size != m:
             raise ValueError(f"{self._basic.size} basic variables for {m} rows")
+        import scipy.sparse as sp  # late: only members in chunks share a basis
+        from scipy.sparse.linalg import splu
+
         whole = sp.hstack([sp.csc_array(base.A), -sp.eye_array(m, format="csc")], format="csc")
         self._whole = whole
         with warnings.catch_warnings():
