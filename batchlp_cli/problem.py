@@ -46,8 +46,9 @@ class LinearProgram:
     col_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.A, sp.csr_array) and self.A.has_canonical_format and self.A.data.dtype == np.float64):
-            object.__setattr__(self, "A", canonical_matrix(self.A))
+        A = self.A
+        if not (isinstance(A, sp.csr_array) and A.has_canonical_format and A.data.dtype == np.float64 and A.data.all()):
+            object.__setattr__(self, "A", canonical_matrix(A))
         m, n = self.A.shape
         if self.integer.size == 0:
             object.__setattr__(self, "integer", np.zeros(n, dtype=np.bool_))

@@ -28,6 +28,12 @@ ORDER: Mapping[str, Order] = {
     ),
     "commands": (("__init__",), ("solve", "inspect"), ("options",)),
     "report": (("__init__",), ("rows",)),
+    "families": (
+        ("__init__",),
+        ("catalogue",),
+        ("assignment", "children", "covering", "design", "flux", "knapsack", "known", "location", "shipping", "variation"),
+        ("blocks",),
+    ),
     "files": (
         ("__init__",),
         ("read",),
