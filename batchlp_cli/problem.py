@@ -135,7 +135,7 @@ def canonical_matrix(A: Any) -> sp.csr_array:
     the same object where it is so already."""
     from scipy.sparse import csr_array
 
-    if isinstance(A, csr_array) and A.has_canonical_format and A.data.dtype == np.float64:
+    if isinstance(A, csr_array) and A.has_canonical_format and A.data.dtype == np.float64 and A.data.all():
         return A
     matrix: sp.csr_array = csr_array(A).astype(np.float64)
     matrix.sum_duplicates()

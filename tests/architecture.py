@@ -41,6 +41,12 @@ ORDER: Mapping[str, Order] = {
         ("failures", "trace", "occupancy", "checks"),
         ("outcome", "markup", "words", "style", "rows"),
     ),
+    "families": (
+        ("__init__",),
+        ("catalogue",),
+        ("assignment", "children", "covering", "design", "flux", "knapsack", "known", "location", "shipping", "variation"),
+        ("blocks",),
+    ),
     "report.figures": (("__init__",), ("stages", "members", "traces", "lanes", "profiles"), ("canvas",)),
     "files": (
         ("__init__",),
