@@ -33,5 +33,14 @@ class RowReady:
     row: Mapping[str, object]
 
 
-Event = Note | Begun | InputRead | RowReady
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the work on one model is: what is counted, how many are done, and of how many."""
+
+    what: str
+    done: int
+    of: int
+
+
+Event = Note | Begun | InputRead | RowReady | Progress
 Listen = Callable[[Event], None]
