@@ -34,5 +34,14 @@ class RowReady:
     line: str
 
 
-Event = Note | Begun | InputRead | RowReady
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the work on one model is: what is counted, how many are done, and of how many."""
+
+    what: str
+    done: int
+    of: int
+
+
+Event = Note | Begun | InputRead | RowReady | Progress
 Listen = Callable[[Event], None]
