@@ -28,6 +28,13 @@ def choose_backend(batch: LPBatch, settings: SolveSettings) -> Choice:
     return Choice(settings.backend, f"HiGHS dual simplex; {reason}")
 
 
+def wants_crossover(solution: Solution, verdict: Verdict, settings: SolveSettings) -> bool:
+    """Tells whether a member's proved optimum is to become a basic solution: only lanes bring others."""
+    has_start = solution.x is not None and solution.y is not None and solution.r is not None
+    optimal = verdict.verified and solution.status is Status.OPTIMAL
+    return settings.crossover and optimal and has_start and solution.backend == BackendName.PDHG
+
+
 def deserves_second_try(solution: Solution, verdict: Verdict, settings: SolveSettings) -> bool:
     """Tells whether a member is solved once more, carefully: its claim was refused or its backend gave up.
 

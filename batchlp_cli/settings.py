@@ -99,8 +99,8 @@ class SolveSettings:
     may take to read (default 60). max_file_bytes: largest file after decompression (default 2 GiB).
     precision, device: of the lanes. negative_upper: what a negative upper bound of a column without a lower one means in an
     MPS file. cache: use what was measured on this machine in earlier runs. fallback: solve once more, carefully, what the
-    referee refused. careful: cold, without presolve, tightened, certificates constructed (set by the fallback, not by a
-    flag). watch: who is told
+    referee refused. crossover: make optima of lanes basic solutions. careful: cold, without presolve, tightened, certificates
+    constructed (set by the fallback, not by a flag). watch: who is told
     of iterates on their way, by backends that have some.
     """
 
@@ -117,6 +117,7 @@ class SolveSettings:
     negative_upper: NegativeUpper = NegativeUpper.FREE
     cache: bool = True
     fallback: bool = True
+    crossover: bool = False
     careful: bool = False
     watch: Watch | None = field(default=None, compare=False, repr=False)
 

@@ -10,16 +10,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 from batchlp_cli.backends.base import Backend
 from batchlp_cli.batch import LPBatch
-from batchlp_cli.dispatch import deserves_second_try
+from batchlp_cli.dispatch import deserves_second_try, wants_crossover
 from batchlp_cli.kkt import verify
 from batchlp_cli.preparation import Preparation
 from batchlp_cli.pump import ready_lists
 from batchlp_cli.safe_bound import Matrix
 from batchlp_cli.settings import BackendName, SolveSettings
 from batchlp_cli.solution import Solution, Verdict
+
+if TYPE_CHECKING:
+    from batchlp_cli.backends.highs.pool import HighsBackend
 
 Tried = tuple[Solution, Verdict]
 Tries = list[Tried]
@@ -91,12 +95,17 @@ class Solver:
         settings = settings or self.settings
         backend = self.backend(name)
         again: defaultdict[int, dict[int, Tries]] = defaultdict(dict)
+        inner: defaultdict[int, dict[int, Tried]] = defaultdict(dict)
         for k, member, tried in self._attempt(batches, backend, settings, warm_start):
             if deserves_second_try(*tried, settings):
                 again[k][member] = [tried]
+            elif wants_crossover(*tried, settings):
+                inner[k][member] = tried
             else:
                 yield k, member, [tried]
         self.choices = list(backend.choices())
+        for k, found in sorted(inner.items()):
+            yield from ((k, member, tries) for member, tries in self._cross_over(batches[k], found, settings))
         refused = [(k, sorted(members)) for k, members in sorted(again.items())]
         if not refused:
             return
@@ -104,6 +113,18 @@ class Solver:
         for position, i, tried in self._attempt([batches[k].take(members) for k, members in refused], backend, careful, None):
             k, members = refused[position]
             yield k, members[i], [*again[k][members[i]], tried]
+
+    def _cross_over(self, batch: LPBatch, found: dict[int, Tried], settings: SolveSettings) -> Iterator[tuple[int, Tries]]:
+        """Yields (member, tries): the basic solution last where the referee accepts it, else the one that was found."""
+        highs = cast("HighsBackend", self.backend(BackendName.HIGHS))
+        members = sorted(found)
+        inner = batch.take(members)
+        starts = [found[member][0] for member in members]
+        for i, claim in highs.cross_over(inner, starts, settings):
+            with self.stages.timed("verify"):
+                (verdict,) = verify(inner.take([i]), [claim], settings.tol)
+            tries = [found[members[i]], (claim, verdict)]
+            yield members[i], tries if verdict.verified else tries[::-1]
 
     def solve_batch(
         self, batch: LPBatch, name: BackendName, *, settings: SolveSettings | None = None, warm_start: Solution | None = None

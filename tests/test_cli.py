@@ -373,3 +373,16 @@ def test_the_rule_for_negative_upper_bounds_is_the_users(rule: str, status: str,
     (row,) = rows_of(batchlp("solve", DATA / "mps" / "m07_neg_UP_no_LO.mps", "--negative-upper", rule))
     assert (row["status"], row["objective"]) == (status, objective)
     assert row["warnings"] or row["error"]
+
+
+def test_crossover_makes_optima_of_lanes_basic(tmp_path: Path) -> None:
+    """With --crossover a row from lanes has both tries, is basic and verified; without it is not basic."""
+    write(tmp_path, model_mps=SMALL)
+    plain = batchlp("solve", tmp_path / "model.mps", "--backend", "pdhg", "-q")
+    inner = batchlp("solve", tmp_path / "model.mps", "--backend", "pdhg", "--crossover", "-q")
+    assert (plain.returncode, inner.returncode) == (0, 0)
+    before, after = json.loads(plain.stdout), json.loads(inner.stdout)
+    assert (before["backend"], before["basic"]) == ("pdhg", False)
+    assert (after["method"], after["basic"], after["verified"]) == ("crossover", True, True)
+    assert [attempt["backend"] for attempt in after["attempts"]] == ["pdhg", "highs"]
+    assert after["objective"] == pytest.approx(before["objective"], rel=1e-5)

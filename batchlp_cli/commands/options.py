@@ -174,6 +174,7 @@ def solve_settings(flags: dict[str, Any]) -> SolveSettings:
         precision=Precision(flags.get("precision", "auto")),
         device=Device(flags.get("device", "auto")),
         cache=not flags.get("no_cache", False),
+        crossover=flags.get("crossover", False),
         fallback=not flags.get("no_fallback", False),
     )
 

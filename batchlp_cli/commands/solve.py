@@ -79,6 +79,7 @@ Examples:
     help="Where the lanes run; auto is a CUDA device if there is one, else the CPU.",
 )
 @option("--no-cache", is_flag=True, help="Do not use what `batchlp calibrate` measured on this machine.")
+@option("--crossover", is_flag=True, help="Make the optima of lanes basic solutions, with HiGHS' crossover.")
 @option("--no-fallback", is_flag=True, help="Do not solve again, carefully, what the referee refused.")
 @option(
     "--fail-on",

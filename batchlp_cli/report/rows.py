@@ -23,7 +23,7 @@ Row = dict[str, object]
 RESULT_FIELDS = (
     "schema_version", "name", "input", "status", "verified", "objective", "dual_bound", "sense",
     "primal_residual_abs", "primal_residual_rel", "dual_residual_abs", "dual_residual_rel", "gap_abs", "gap_rel",
-    "backend", "method", "iterations", "solve_time", "read_time", "group", "rows", "columns", "nonzeros",
+    "backend", "method", "basic", "iterations", "solve_time", "read_time", "group", "rows", "columns", "nonzeros",
     "integer_columns", "model_name", "attempts", "reason", "notes", "warnings", "error", "duplicate_of", "solution",
     "probability", "input_digest", "settings_digest",
 )  # fmt: skip
@@ -125,6 +125,7 @@ def result_row(
         "gap_rel": finite(residuals.gap_rel),
         "backend": solution.backend,
         "method": str(solution.method),
+        "basic": solution.backend == "highs" if solution.status is Status.OPTIMAL else None,
         "iterations": sum(s.iterations for s in every),
         "solve_time": round(sum(s.seconds for s in every), 6),
         "read_time": round(source.read_time, 6),
@@ -157,7 +158,7 @@ def settings_digest(
     settings: SolveSettings, solutions: SolutionFormat, version_text: str = __version__, kept: Selection | None = None
 ) -> str:
     """Returns a digest of all that can change an answer or what is kept of it: what --resume compares."""
-    names = ("backend", "tol", "time_limit", "iteration_limit", "fallback", "precision", "device", "negative_upper")
+    names = ("backend", "tol", "time_limit", "iteration_limit", "fallback", "crossover", "precision", "device", "negative_upper")
     values = [str(getattr(settings, name)) for name in names]
     if kept is not None and kept != Selection():
         values += ["".join(sorted(kept.vectors)), str(kept.columns)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, deque
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import cast
@@ -27,8 +28,17 @@ LOADING = 1e-6  # seconds a nonzero that passing the base may take on top
 class Course:
     """One batch on its way through the pool of workers, each of which holds the session of one batch at a time."""
 
-    def __init__(self, batch_id: int, batch: LPBatch, settings: SolveSettings, basis: Basis | None, want_basis: bool) -> None:
-        self._id, self._batch, self._settings = batch_id, batch, settings
+    def __init__(
+        self,
+        batch_id: int,
+        batch: LPBatch,
+        settings: SolveSettings,
+        basis: Basis | None,
+        want_basis: bool,
+        starts: Sequence[Solution] | None = None,
+    ) -> None:
+        self._id, self._batch, self._settings, self._starts = batch_id, batch, settings, starts
+        self._fixed = Mode.CAREFUL if settings.careful else Mode.CROSSOVER if starts is not None else None
         self._opening = Opening(batch.base, settings, basis, want_basis)
         self._waiting = deque(range(len(batch)))
         self._returned: deque[int] = deque()  # given back: next in turn, and not to be withdrawn
@@ -40,14 +50,14 @@ class Course:
 
     def next_task(self, slot: int, fresh: bool) -> Task | None:
         """Returns the next member for a worker, None while it should wait: one at a time until the mode is decided."""
-        measuring = self._trial.decided is None and not self._settings.careful
+        measuring = self._trial.decided is None and self._fixed is None
         if measuring and self._load[slot]:
             return None
         member = self._next_member()
         if member is None:
             return None
-        mode = Mode.CAREFUL
-        if not self._settings.careful:
+        mode = self._fixed
+        if mode is None:
             mode = self._trial.assign(without_basis=self._opening.basis is None and (fresh or slot not in self._holders))
         self._given[member] = slot, mode, time.perf_counter()
         self._load[slot] += 1
@@ -122,7 +132,8 @@ class Course:
 
     def _payload(self, member: int, mode: Mode, slot: int, fresh: bool) -> MemberTask:
         """Returns what a worker is sent for a member; the opening goes along if its process does not hold it."""
-        return MemberTask(self._id, _changes_of(self._batch, member), mode, self.opening_for(slot, fresh))
+        start = self._starts[member] if self._starts is not None else None
+        return MemberTask(self._id, _changes_of(self._batch, member), mode, self.opening_for(slot, fresh), start)
 
     def _deadline(self) -> float | None:
         limit = self._settings.time_limit
@@ -136,11 +147,11 @@ class Course:
         slot, mode, _ = self._given.pop(member)
         self._load[slot] -= 1
         if outcome.ending is Ending.CANCELLED:
-            if mode is not Mode.CAREFUL:
+            if self._fixed is None:
                 self._trial.record(mode)
             return None
         claim = self._claim(member, mode, outcome)
-        if not self._settings.careful:
+        if self._fixed is None:
             timed = claim if claim and claim.status not in (Status.CRASHED, Status.NUMERICAL_ERROR) else None
             self._trial.record(mode, timed.method if timed else "", timed.seconds if timed else 0.0)
         if claim is None:

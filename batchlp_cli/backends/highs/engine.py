@@ -9,14 +9,14 @@ nothing) where HiGHS ran with another number before in the same process; enablin
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import highspy
 import numpy as np
 
 from batchlp_cli.problem import LinearProgram, Vector
-from batchlp_cli.solution import Basis, BasisArray
+from batchlp_cli.solution import Basis, BasisArray, Solution
 
 ModelStatus = highspy.HighsModelStatus
 
@@ -123,6 +123,28 @@ class Engine:
         if h.run() == highspy.HighsStatus.kError and h.getModelStatus() == ModelStatus.kNotset:
             h.resetGlobalScheduler(True)  # somebody else's number of threads is still in force
             h.run()
+        self.has_basis = bool(h.getBasis().valid)
+        status: ModelStatus = h.getModelStatus()
+        return status
+
+    def cross_over(self, start: Solution, effort: Effort) -> ModelStatus:
+        """Goes from a solution that is no basic one to one that is, and returns HiGHS' word on it.
+
+        HiGHS' crossover crashes in an instance that has not run before; a run without iterations is enough.
+        """
+        told, x, y, r = self._told, start.x, start.y, start.r
+        if told is None or x is None or y is None or r is None:
+            raise ValueError("crossover needs a model and an optimal solution with x, y and r")
+        h = self._highs
+        self.run(replace(effort, presolve=False, iterations=0))
+        self.forget_basis()
+        h.setOptionValue("simplex_iteration_limit", 2**31 - 1)
+        h.setOptionValue("time_limit", h.getRunTime() + max(effort.seconds, 0.0))
+        point = highspy.HighsSolution()
+        point.col_value, point.row_value = x.tolist(), told.rows.times(x).tolist()
+        point.row_dual, point.col_dual = y.tolist(), r.tolist()
+        point.value_valid = point.dual_valid = True
+        h.crossover(point)
         self.has_basis = bool(h.getBasis().valid)
         status: ModelStatus = h.getModelStatus()
         return status

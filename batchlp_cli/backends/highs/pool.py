@@ -62,6 +62,13 @@ class HighsBackend:
         self.open(batches, settings)
         yield from self.run()
 
+    def cross_over(self, batch: LPBatch, starts: Sequence[Solution], settings: SolveSettings) -> Iterator[tuple[int, Solution]]:
+        """Yields (member, claim) once for every member, going from its optimal solution to a basic one."""
+        self._first, self._batches = self._batches, self._batches + 1
+        self.courses = [Course(self._first, batch, settings, None, want_basis=True, starts=starts)]
+        for _, member, claim in self.run():
+            yield member, claim
+
     def open(self, batches: Sequence[LPBatch], settings: SolveSettings, basis: Basis | None = None) -> None:
         """Puts batches in the place of those before; `run` solves them."""
         self._first, self._batches = self._batches, self._batches + len(batches)

@@ -22,11 +22,13 @@ from batchlp_cli.solution import Basis, Solution, Status
 
 
 class Mode(StrEnum):
-    """How a member is started: cold with presolve, warm from the last basis, or careful (cold, no presolve, tightened)."""
+    """How a member is started: cold with presolve, warm from the last basis, careful (cold, no presolve, tightened), or from
+    a solution of another backend that crossover makes a basic one."""
 
     COLD = "simplex cold"
     WARM = "simplex warm"
     CAREFUL = "simplex careful"
+    CROSSOVER = "crossover"
 
 
 _LIMITS = {ModelStatus.kTimeLimit: Status.TIME_LIMIT, ModelStatus.kIterationLimit: Status.ITERATION_LIMIT}
@@ -68,11 +70,24 @@ class Session:
         if decide_without_solver(base) is None:  # what HiGHS does not take is left to the members to mend
             self._engine.tell(base)
 
-    def solve(self, changes: Changes, mode: Mode, settings: SolveSettings, want_basis: bool = False) -> Solution:
-        """Returns the claim for the member with these changes; a limit, a refusal or a failure of HiGHS is a status."""
+    def solve(
+        self,
+        changes: Changes,
+        mode: Mode,
+        settings: SolveSettings,
+        want_basis: bool = False,
+        start: Solution | None = None,
+    ) -> Solution:
+        """Returns the claim for the member with these changes; a limit, a refusal or a failure of HiGHS is a status.
+
+        start: the optimal solution, with x, y and r, from which crossover begins.
+        """
         started = time.perf_counter()
         lp = changed(self._base, changes)
-        claim = decide_without_solver(lp) or self._solve(lp, mode, settings, started)
+        if start is not None:
+            claim = decide_without_solver(lp) or self._cross_over(lp, start, settings, started)
+        else:
+            claim = decide_without_solver(lp) or self._solve(lp, mode, settings, started)
         if want_basis and self._engine.has_basis and claim.status is Status.OPTIMAL:
             claim = replace(claim, basis=self._engine.basis())
         method = claim.method or "no solver"
@@ -103,6 +118,19 @@ class Session:
             if status in _DECIDED:
                 break
         return replace(self._claim(lp, status, deadline), iterations=iterations, method=str(mode))
+
+    def _cross_over(self, lp: LinearProgram, start: Solution, settings: SolveSettings, started: float) -> Solution:
+        """Tells HiGHS the member and lets it go from the start to a basic solution."""
+        method = str(Mode.CROSSOVER)
+        try:
+            self._engine.tell(lp)
+        except Refused as refusal:
+            self._engine = Engine()
+            return Solution(Status.NUMERICAL_ERROR, method=method, message=str(refusal))
+        deadline = started + settings.time_limit
+        tolerance = feasibility_tolerance(settings.tol, Mode.CROSSOVER)
+        status = self._engine.cross_over(start, Effort(presolve=False, tolerance=tolerance, seconds=settings.time_limit))
+        return replace(self._claim(lp, status, deadline), iterations=self._engine.iterations, method=method)
 
     def _prepare(self, mode: Mode) -> Mode:
         """Puts the basis in its place; returns the mode in which the run really is made."""

@@ -25,12 +25,13 @@ class Opening:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemberTask:
-    """A member to solve; the opening comes with the first member of a batch that a process gets."""
+    """A member to solve; the opening comes with the first member of a batch that a process gets. start: for crossover only."""
 
     batch_id: int
     changes: Changes
     mode: Mode
     opening: Opening | None = None
+    start: Solution | None = None
 
 
 def make_handler() -> Callable[[object], Solution | ChunkAnswer]:
@@ -55,7 +56,7 @@ def make_handler() -> Callable[[object], Solution | ChunkAnswer]:
             answer = chunks.solve(current, payload.changes, payload.members, payload.mode)
             session = current
             return answer
-        solution = current.solve(payload.changes, payload.mode, opening.settings, opening.want_basis)
+        solution = current.solve(payload.changes, payload.mode, opening.settings, opening.want_basis, payload.start)
         session = current
         return solution
 
