@@ -51,6 +51,10 @@ class ClaimReader:
             raise ReadError(f"{relative} leads out of the run folder; it was not read")
         if not path.is_file():
             raise ReadError(f"the solution file {relative} is missing")
+        if path.suffix == ".parquet":
+            raise ReadError(
+                f"{relative} is for data frames and is not read back; a run to be verified needs --solutions sol or npz"
+            )
         if path.suffix == ".npz":
             return self._archive(relative, path).claim(relative, name, lp, status)
         return read_text(path, relative, lp, status)
@@ -110,7 +114,8 @@ class _Archive:
             return None
         if array is None or array.dtype != np.float64 or array.shape != (len(self.names), size):
             found = "missing" if array is None else f"of {array.dtype} and shape {array.shape}"
-            raise ReadError(f"{relative}: {key} is {found}, expected float64 of shape ({len(self.names)}, {size})")
+            expected = f"expected float64 of shape ({len(self.names)}, {size})"
+            raise ReadError(f"{relative}: {key} is {found}, {expected}; a part kept by --keep or --columns cannot be verified")
         return None if np.isnan(array[k]).all() and size else np.asarray(array[k], dtype=np.float64)
 
 

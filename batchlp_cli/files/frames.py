@@ -21,7 +21,7 @@ RECORDS = 10_000
 """Rows that are turned into one piece of a file."""
 
 _TYPES = {
-    "bool_": ("verified",),
+    "bool_": ("verified", "basic"),
     "int64": ("schema_version", "iterations", "rows", "columns", "nonzeros", "integer_columns"),
     "float64": (
         "objective", "dual_bound", "primal_residual_abs", "primal_residual_rel", "dual_residual_abs", "dual_residual_rel",
