@@ -20,6 +20,7 @@ from batchlp_cli.events import Begun, InputRead, Listen, Note
 from batchlp_cli.files.discover import Discovery, Input
 from batchlp_cli.files.read import ModelReader, ReadOutcome, ReadRequest
 from batchlp_cli.files.results import RunFolder
+from batchlp_cli.files.warm_start import SavedStarts
 from batchlp_cli.grouping import Group, Grouper, duplicate_members
 from batchlp_cli.interrupts import Interruptions
 from batchlp_cli.preparation import Preparation
@@ -45,7 +46,7 @@ class RunOptions:
     shard: (i, n), 1-based, for the names of the files. fail_on: statuses that make the exit code 1. stdin: the model
     that `-` names. producer: makes scenarios of the one model that is read. selection: what .npz and
     Parquet files keep. parquet: write results.parquet, too. trace: patterns of the names of members whose iterates are
-    recorded. started: time.perf_counter() when the program began.
+    recorded. warm_start: a run folder whose solutions lanes start from. started: time.perf_counter() when the program began.
     """
 
     settings: SolveSettings
@@ -60,6 +61,7 @@ class RunOptions:
     selection: Selection = field(default_factory=Selection)
     parquet: bool = False
     trace: tuple[str, ...] = ()
+    warm_start: Path | None = None
     started: float = field(default_factory=time.perf_counter)
 
 
@@ -88,7 +90,8 @@ class Pipeline:
     ) -> None:
         self.options = options
         self.watch = Watch(options.trace)
-        self.settings = replace(options.settings, watch=self.watch)
+        self.starts = SavedStarts(options.warm_start) if options.warm_start is not None else None
+        self.settings = replace(options.settings, watch=self.watch, starts=self.starts)
         self.inputs = discovery.inputs
         self.listen = listen
         self.held = interruptions.held
@@ -193,6 +196,9 @@ class Pipeline:
         works = [Work(group, duplicate_members(group.batch), names.__getitem__, self.watch) for group in groups]
         if any(needs_scipy(work.batch.base.rows, len(work.batch)) for work in works):
             self.preparation.load_scipy()
+        if self.starts is not None:
+            for work in works:
+                self.starts.announce(work.group.id, work.batch.names)
         choices = [choose_backend(work.batch, self.settings) for work in works]
         for name in dict.fromkeys(choice.backend for choice in choices):
             mine = [k for k, choice in enumerate(choices) if choice.backend is name]
@@ -289,7 +295,7 @@ class Pipeline:
         """Keeps what is finished and returns the report."""
         self.recorder.flush()
         totals = self.recorder.totals
-        settings = {k: v for k, v in asdict(self.settings).items() if k not in ("careful", "watch")}
+        settings = {k: v for k, v in asdict(self.settings).items() if k not in ("careful", "watch", "starts")}
         settings["time_limit"] = None if math.isinf(self.settings.time_limit) else self.settings.time_limit
         report: dict[str, object] = {
             "schema_version": SCHEMA_VERSION,

@@ -7,9 +7,13 @@ import os
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from batchlp_cli.errors import UsageError
 from batchlp_cli.watch import Watch
+
+if TYPE_CHECKING:
+    from batchlp_cli.problem import LinearProgram, Vector
 
 
 class BackendName(StrEnum):
@@ -36,6 +40,14 @@ class Device(StrEnum):
     CPU = "cpu"
     CUDA = "cuda"
     MPS = "mps"
+
+
+class Starts(Protocol):
+    """Points to start from, from wherever they are kept. Not sent to worker processes: pickled as None."""
+
+    def point(self, name: str, lp: LinearProgram) -> tuple[Vector, Vector] | None:
+        """Returns x [n] and y [m] for the instance of that name, finite; None where there is none for it."""
+        ...
 
 
 class SolutionFormat(StrEnum):
@@ -101,7 +113,7 @@ class SolveSettings:
     MPS file. cache: use what was measured on this machine in earlier runs. fallback: solve once more, carefully, what the
     referee refused. crossover: make optima of lanes basic solutions. careful: cold, without presolve, tightened, certificates
     constructed (set by the fallback, not by a flag). watch: who is told
-    of iterates on their way, by backends that have some.
+    of iterates on their way, by backends that have some. starts: where members of lanes begin, by their names in the batch.
     """
 
     backend: BackendName = BackendName.AUTO
@@ -120,6 +132,7 @@ class SolveSettings:
     crossover: bool = False
     careful: bool = False
     watch: Watch | None = field(default=None, compare=False, repr=False)
+    starts: Starts | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.jobs < 1:

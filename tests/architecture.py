@@ -69,6 +69,7 @@ ORDER: Mapping[str, Order] = {
         ("smps_stoch", "scenarios"),
         ("scenario_table", "smps_core"),
         ("scenario_cells", "scenario_names"),
+        ("warm_start",),
         ("discover", "results", "claims", "run_rows", "locate", "stored", "mps_writer", "mps_family"),
         ("write",),
         ("mps", "tree", "frames"),

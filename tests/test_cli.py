@@ -386,3 +386,27 @@ def test_crossover_makes_optima_of_lanes_basic(tmp_path: Path) -> None:
     assert (after["method"], after["basic"], after["verified"]) == ("crossover", True, True)
     assert [attempt["backend"] for attempt in after["attempts"]] == ["pdhg", "highs"]
     assert after["objective"] == pytest.approx(before["objective"], rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["sol", "npz"])
+def test_warm_start_from_a_saved_run_takes_almost_no_iterations(tmp_path: Path, kind: str) -> None:
+    """Lanes that start from their own solutions are done at the first check."""
+    folder = Path(__file__).parents[1] / "sample_instances" / "family"
+    first = batchlp("solve", folder, "--backend", "pdhg", "-o", tmp_path / "one", "--solutions", kind, "-q")
+    again = batchlp("solve", folder, "--backend", "pdhg", "--warm-start", tmp_path / "one", "-q")
+    assert (first.returncode, again.returncode) == (0, 0)
+    cold, warm = ({r["name"]: r["iterations"] for r in map(json.loads, d.stdout.splitlines())} for d in (first, again))
+    assert sum(warm.values()) * 10 < sum(cold.values())
+
+
+def test_warm_start_that_does_not_fit_exits_with_2(tmp_path: Path) -> None:
+    """A folder that is no run, and a solution of another model, are refused in words."""
+    write(tmp_path, model_mps=SMALL)
+    assert batchlp("solve", tmp_path / "model.mps", "--warm-start", tmp_path).returncode == 2
+    run = tmp_path / "run"
+    assert batchlp("solve", tmp_path / "model.mps", "-o", run, "-q").returncode == 0
+    (run / "solutions" / "model.mps.sol").write_text("Model status\nOptimal\n")
+    done = batchlp("solve", tmp_path / "model.mps", "--warm-start", run, "--backend", "pdhg")
+    assert done.returncode == 2
+    assert b"--warm-start" in done.stderr
+    assert b"model.mps.sol" in done.stderr

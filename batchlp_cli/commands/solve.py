@@ -79,6 +79,12 @@ Examples:
     help="Where the lanes run; auto is a CUDA device if there is one, else the CPU.",
 )
 @option("--no-cache", is_flag=True, help="Do not use what `batchlp calibrate` measured on this machine.")
+@option(
+    "--warm-start",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Start lanes from the solutions of this run folder, by name, else by group.",
+)
 @option("--crossover", is_flag=True, help="Make the optima of lanes basic solutions, with HiGHS' crossover.")
 @option("--no-fallback", is_flag=True, help="Do not solve again, carefully, what the referee refused.")
 @option(
@@ -166,6 +172,7 @@ def run_options(
         fail_on=frozenset(Status(word) for word in flags["fail_on"]),
         stdin=stdin,
         trace=flags["trace"],
+        warm_start=flags["warm_start"],
         selection=Selection(frozenset(flags["keep"]), flags["columns"]),
         parquet=flags["parquet"],
         started=started,

@@ -119,7 +119,8 @@ class Course:
         """Returns where the entry starts, x [n] and y [m] in original units."""
         if entry.x is not None and entry.y is not None:
             return entry.x, entry.y
-        x, y = self.warm_start if self.warm_start is not None else (np.zeros(lp.n), np.zeros(lp.m))
+        saved = self.settings.starts.point(self.batch.names[entry.member], lp) if self.settings.starts is not None else None
+        x, y = saved or self.warm_start or (np.zeros(lp.n), np.zeros(lp.m))
         # a column without entries is best at the bound that its cost prices
         alone = np.diff(self.matrix.At.indptr) == 0
         best = np.where(lp.c > 0, lp.col_lower, np.where(lp.c < 0, lp.col_upper, x))
