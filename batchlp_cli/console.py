@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from batchlp_cli.events import Begun, Event, InputRead, Note, RowReady
+from batchlp_cli.events import Progress as Progressed
 from batchlp_cli.inspection import GroupView, Inspection
 from batchlp_cli.report.rows import RESULT_FIELDS
 
@@ -27,7 +28,8 @@ _WIDE = 10_000  # columns of a table that no terminal cuts
 class Talk:
     """Shows the events of a run. `form` is auto, table, jsonl or csv; auto is a table when stdout is a terminal.
 
-    fields: the keys of a row. headings: of the table, by key, where rows are not those of solved instances.
+    fields: the keys of a row. headings: of the table, by key, where rows are not those of solved instances. digits: of the
+    numbers in that table. A row of kind model ends those of a study's model, and is told in words instead of in the table.
     """
 
     def __init__(
@@ -38,7 +40,9 @@ class Talk:
         verbose: int,
         fields: Sequence[str] = RESULT_FIELDS,
         headings: Mapping[str, str] | None = None,
+        digits: int = 4,
     ) -> None:
+        self._digits = digits
         self._fields, self._headings = list(fields), headings
         terminal = sys.stdout.isatty()
         self.form = ("table" if terminal else "jsonl") if form == "auto" else form
@@ -84,9 +88,12 @@ class Talk:
                 self._read += 1
                 self._move()
             case RowReady(row, line):
-                self._done += 1
+                self._done += row.get("kind", "model") == "model"
                 self._move()
                 self._row(row, line)
+            case Progressed(what, done, of):
+                if self._progress is not None and self._task is not None:
+                    self._progress.update(self._task, description=f"{what} {done} of {of}")
 
     def finish_rows(self, text: str) -> None:
         """Ends the data on stdout and says a sentence on stderr."""
@@ -156,7 +163,9 @@ class Talk:
         from rich.table import Table
 
         if self._headings is not None:
-            _print_table(_record_table(self._rows, self._headings))
+            records = [row for row in self._rows if row.get("kind") != "model"]
+            if records:
+                _print_table(_record_table(records, self._headings, self._digits))
             self._rows = []
             return
         table = Table()
@@ -194,7 +203,7 @@ def _print_table(table: Table) -> None:
     Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(table)
 
 
-def _record_table(records: Sequence[Mapping[str, object]], headings: Mapping[str, str]) -> Table:
+def _record_table(records: Sequence[Mapping[str, object]], headings: Mapping[str, str], digits: int) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
@@ -203,11 +212,11 @@ def _record_table(records: Sequence[Mapping[str, object]], headings: Mapping[str
         numeric = any(isinstance(record[key], int | float) for record in records)
         table.add_column(heading, justify="right" if numeric else "left", overflow="fold")
     for record in records:
-        table.add_row(*(escape(_cell(record[key])) for key in headings))
+        table.add_row(*(escape(_cell(record[key], digits)) for key in headings))
     return table
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, digits: int) -> str:
     match value:
         case None:
             return ""
@@ -216,7 +225,7 @@ def _cell(value: object) -> str:
         case int():
             return f"{value:,}"
         case float():
-            return f"{value:.4g}"
+            return f"{value:.{digits}g}"
         case list():
             return ", ".join(map(str, value))
     return str(value)

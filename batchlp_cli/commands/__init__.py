@@ -17,6 +17,8 @@ from batchlp_cli.errors import BatchLPError
 
 _COMMANDS = {
     "solve": "Solve all linear programs of the given files and folders, and prove every answer.",
+    "branch": "Full strong branching at the root: a proved bound for both children of every fractional column.",
+    "tighten": "The range of every column over the relaxation, safe outwards; also flux variability analysis.",
     "inspect": "Show what would be solved: groups that share a matrix, sizes, and why files are not together.",
     "calibrate": "Measure this machine once, so that later runs choose between backends sooner.",
     "report": "Show what a run came to, as text, as one page with figures, or as a table; compare runs.",
@@ -33,6 +35,8 @@ Examples:
   batchlp inspect models/                      which files share a matrix, and why others do not
   batchlp report run1 --html                   what the run came to, as one page with figures
   batchlp verify run1 --exact                  check a run again, in rational arithmetic
+  batchlp branch model.mps --cutoff 120        which column to branch on, and what is fixed already
+  batchlp tighten model.mps -o run2            the range of every column, and the model with the tighter bounds
 
 Exit codes: 0 every instance has a verified verdict, 1 some have not, 2 usage, 3 nothing readable,
 4 backend or device missing, 5 output not writable, 70 a fault of batchlp, 130 and 143 interrupted.

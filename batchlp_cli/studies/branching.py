@@ -151,7 +151,7 @@ def branch_model(lp: LinearProgram, options: BranchOptions, solver: Solver, list
 
 
 def solve_root(lp: LinearProgram, solver: Solver) -> Tried:
-    """Returns the last try at the LP itself, by simplex, whoever solves the children: candidates are those of a basic solution."""
+    """Returns the last try at the LP itself, by simplex whoever solves the children: candidates come from a basic solution."""
     batch = LPBatch(lp, Changes(), (lp.name,))
     ((_, tries),) = solver.solve_batch(batch, BackendName.HIGHS)
     return tries[-1]

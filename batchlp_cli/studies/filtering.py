@@ -19,7 +19,7 @@ ATTAINED = 1e-7
 """A feasible point this near to a bound attains it: solving could tighten it by no more."""
 
 LEAST_GAIN = 0.05
-"""An LP with summed costs is followed by another while it filters this share of the open ends [Gleixner et al. 2017, sec. 3.1]."""
+"""An LP with summed costs is followed by another while it filters this share of the open ends [Gleixner et al., section 3.1]."""
 
 MOST_SWEEPS = 10
 """Most LPs with summed costs, so that filtering never costs more than a small part of what it saves."""

@@ -4,8 +4,8 @@
 Every end that is reported is a rigorous dual bound (never the value of a point), the bound that the model had, or infinite. A
 bound that a known feasible point attains cannot be tightened and is not solved for (filtering, see `filtering.py`).
 [A. Gleixner, T. Berthold, B. Mueller, S. Weltge, Three enhancements for optimization-based bound tightening, J. Glob. Optim.
-67 (2017), 731-757]. With c @ x held near its optimum this is flux variability analysis [R. Mahadevan, C. Schilling, The effects of
-alternate optimal solutions in constraint-based genome-scale metabolic models, Metab. Eng. 5 (2003), 264-276].
+67 (2017), 731-757]. With c @ x held near its optimum this is flux variability analysis [R. Mahadevan, C. Schilling, The effects
+of alternate optimal solutions in constraint-based genome-scale metabolic models, Metab. Eng. 5 (2003), 264-276].
 """
 
 from __future__ import annotations
@@ -115,6 +115,11 @@ class TightenResult:
     choice: str = ""
     reason: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def changed_bounds(self) -> int:
+        """Number of ends that moved by more than rounding."""
+        return sum(moved(r.old_lower, r.lower) + moved(r.old_upper, r.upper) for r in self.ranges)
 
 
 def moved(old: float, new: float) -> bool:
