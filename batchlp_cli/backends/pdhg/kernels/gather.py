@@ -125,8 +125,8 @@ def _indices(builder: Any, pointer: Any) -> Any:
 
 
 _add_8, _add_16, _add_32 = _row_sum(8), _row_sum(16), _row_sum(32)
-column_8, column_16, column_32 = _column_step(8), _column_step(16), _column_step(32)
-row_8, row_16, row_32 = _row_step(8), _row_step(16), _row_step(32)
+column_8, column_16, column_32, column_64 = _column_step(8), _column_step(16), _column_step(32), _column_step(64)
+row_8, row_16, row_32, row_64 = _row_step(8), _row_step(16), _row_step(32), _row_step(64)
 
 
 @numba.njit(nogil=True, error_model="numpy", inline="always")

@@ -12,7 +12,18 @@ import numba
 import numpy as np
 
 from batchlp_cli.backends.pdhg.kernels.cache import compiled
-from batchlp_cli.backends.pdhg.kernels.gather import add_row_times, column_8, column_16, column_32, fma, row_8, row_16, row_32
+from batchlp_cli.backends.pdhg.kernels.gather import (
+    add_row_times,
+    column_8,
+    column_16,
+    column_32,
+    column_64,
+    fma,
+    row_8,
+    row_16,
+    row_32,
+    row_64,
+)
 
 
 @numba.njit(nogil=True, error_model="numpy", inline="always")
@@ -20,7 +31,10 @@ def _move_column(one: Any, addresses: Any, place: Any, bounds: Any) -> None:
     """Takes one column of the primal half of a step on the lanes that blocks cover; place is (start, stop, j, W, slot)."""
     start, stop, j, width, slot = place
     b = 0
-    while b + 32 <= width:
+    while b + 64 <= width:
+        column_64(one, addresses, (start, stop, j, b, width, slot), bounds)
+        b += 64
+    if b + 32 <= width:
         column_32(one, addresses, (start, stop, j, b, width, slot), bounds)
         b += 32
     if b + 16 <= width:
@@ -35,7 +49,10 @@ def _move_row(one: Any, addresses: Any, place: Any, bounds: Any) -> None:
     """Takes one row of the dual half of a step on the lanes that blocks cover; place is (start, stop, i, W, slot)."""
     start, stop, i, width, slot = place
     b = 0
-    while b + 32 <= width:
+    while b + 64 <= width:
+        row_64(one, addresses, (start, stop, i, b, width, slot), bounds)
+        b += 64
+    if b + 32 <= width:
         row_32(one, addresses, (start, stop, i, b, width, slot), bounds)
         b += 32
     if b + 16 <= width:
