@@ -16,6 +16,7 @@ from batchlp_cli.report.rows import RESULT_FIELDS
 from batchlp_cli.run import RunOptions, run
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Status
+from batchlp_cli.studies.records import BRANCH_FIELDS, TIGHTEN_FIELDS
 from batchlp_cli.watch import SERIES
 
 ROOT = Path(__file__).parents[1]
@@ -79,7 +80,9 @@ def test_exit_codes_are_documented(document: str) -> None:
     assert raised | {0, 1, 130, 143} <= {int(code) for row in rows for code in row.split(",")}
 
 
-@pytest.mark.parametrize("word", [*RESULT_FIELDS, *(status.value for status in Status)])
+@pytest.mark.parametrize(
+    "word", [*dict.fromkeys([*RESULT_FIELDS, *BRANCH_FIELDS, *TIGHTEN_FIELDS]), *(status.value for status in Status)]
+)
 def test_row_is_documented(word: str) -> None:
     """docs/results.md names every key of a row and every status."""
     assert re.search(rf"\b{word}\b", text_of("docs/results.md"))

@@ -60,11 +60,12 @@ class ChildState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """One child. bound: rigorous, inf where infeasibility is proved; value: of a verified optimum, else inf. tries: empty where
-    the bound from the root's duals already cut it off."""
+    """One child. bound: rigorous, inf where infeasibility is proved; value: of a verified optimum, else inf; high: the value with
+    what it may gain where its point is not quite feasible. tries: empty where the root's duals already cut the child off."""
 
     bound: float
     value: float
+    high: float
     state: ChildState
     tries: tuple[Tried, ...] = ()
 
@@ -193,7 +194,7 @@ def solve_children(batch: LPBatch, root: Tried, cutoff: float, solver: Solver, l
     # L(root's y) with the child's bounds holds before the first iteration, and so does the root's own bound
     first = np.maximum(dual_bound(batch, np.broadcast_to(solution.y, (len(batch), batch.base.m))), verdict.dual_bound)
     left = np.flatnonzero(first < cutoff)
-    children = [Child(float(bound), math.inf, ChildState.CUTOFF) for bound in first]
+    children = [Child(float(bound), math.inf, math.inf, ChildState.CUTOFF) for bound in first]
     if not left.size:
         return children, f"all {len(batch)} children were cut off by the root's duals"
     part = batch.take(left)
@@ -204,7 +205,7 @@ def solve_children(batch: LPBatch, root: Tried, cutoff: float, solver: Solver, l
         solver.solve_batch(part, choice.backend, settings=settings, warm_start=solution), start=1
     ):
         child = int(left[member])
-        children[child] = child_of(tries, float(first[child]), cutoff)
+        children[child] = child_of(batch.member(child), tries, float(first[child]), cutoff)
         listen(Progress("children", done, int(left.size)))
     return children, "; ".join(filter(None, (choice.reason, *solver.choices[:1])))
 
@@ -217,7 +218,7 @@ def with_cutoff(settings: SolveSettings, cutoff: float) -> SolveSettings:
     return replace(settings, **given)
 
 
-def child_of(tries: Tries, first_bound: float, cutoff: float) -> Child:
+def child_of(lp: LinearProgram, tries: Tries, first_bound: float, cutoff: float) -> Child:
     """Returns what the tries at a child prove, with a bound that was known before."""
     solution, verdict = tries[-1]
     bound = max([first_bound, *(v.dual_bound for _, v in tries)])
@@ -227,7 +228,22 @@ def child_of(tries: Tries, first_bound: float, cutoff: float) -> Child:
         bound = math.inf
     elif bound >= cutoff:
         state = ChildState.CUTOFF
-    return Child(bound, value, state, tuple(tries))
+    high = max(bound, value + _missing(lp, solution)) if math.isfinite(value) else math.inf
+    return Child(bound, value, high, state, tuple(tries))
+
+
+def _missing(lp: LinearProgram, solution: Solution) -> float:
+    """Returns what a point's violations are worth at its own duals: to first order, how far its value may be too low.
+
+    The value v(b) of an LP is convex in its sides b and y is its slope, so v(b) <= v(b') + |y| |b - b'|, where x meets b'.
+    """
+    x, y = solution.x, solution.y
+    if x is None or y is None:
+        return math.inf
+    activity = np.asarray(lp.A @ x)
+    rows = np.abs(activity - np.clip(activity, lp.row_lower, lp.row_upper))
+    cols = np.abs(x - np.clip(x, lp.col_lower, lp.col_upper))
+    return float(np.abs(y) @ rows + np.abs(lp.c - lp.A.T @ y) @ cols)
 
 
 def _state(solution: Solution, verdict: Verdict) -> ChildState:
@@ -248,7 +264,7 @@ def _judge(result: BranchResult, columns: Indices, children: Sequence[Child], ru
         if up.pruned and not down.pruned:
             fixings.append(Fixing(j, Field.COL_UPPER, float(np.floor(x[j])), up.state))
         pruned = down.pruned or up.pruned
-        gains = [gain(Interval(child.bound, max(child.value, child.bound)), root) for child in (down, up)]
+        gains = [gain(Interval(child.bound, child.high), root) for child in (down, up)]
         found.append(Candidate(j, float(x[j]), down, up, None if pruned else score_interval(gains[0], gains[1], rule)))
     scored = [(k, c.score) for k, c in enumerate(found) if c.score is not None]
     order, contenders = rank([interval for _, interval in scored])
