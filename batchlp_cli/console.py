@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from batchlp_cli.events import Begun, Event, InputRead, Note, RowReady
 from batchlp_cli.events import Progress as Progressed
 from batchlp_cli.inspection import GroupView, Inspection
-from batchlp_cli.report.rows import RESULT_FIELDS
+from batchlp_cli.report.rows import RESULT_FIELDS, json_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -128,6 +128,19 @@ class Talk:
         else:
             names = list(dict.fromkeys(key for record in records for key in record))
             self._csv(names, records)
+        sys.stdout.flush()
+
+    def show_records(self, records: Sequence[Mapping[str, object]], headings: Mapping[str, str]) -> None:
+        """Shows records in the form that was asked for: all keys as data, those of `headings` (key: heading) as a table."""
+        if self._progress is not None:
+            self._progress.stop()
+        if self.form == "table":
+            _print_table(_record_table(records, headings, 4))
+        elif self.form == "jsonl":
+            for record in records:
+                sys.stdout.write(json_line(record) + "\n")
+        else:
+            self._csv(list(dict.fromkeys(key for record in records for key in record)), [dict(record) for record in records])
         sys.stdout.flush()
 
     def _move(self) -> None:

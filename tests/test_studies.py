@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import ModelError, ReadError, UsageError
 from batchlp_cli.exact import exact_bound
-from batchlp_cli.library import branch, linear_program, solve, tighten
+from batchlp_cli.library import linear_program, solve, tighten
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Status

@@ -20,6 +20,8 @@ _COMMANDS = {
     "branch": "Full strong branching at the root: a proved bound for both children of every fractional column.",
     "tighten": "The range of every column over the relaxation, safe outwards; also flux variability analysis.",
     "inspect": "Show what would be solved: groups that share a matrix, sizes, and why files are not together.",
+    "compare": "Measure two ways of solving against each other on the same LPs, and at which size they change places.",
+    "generate": "Write the files of a seeded family of instances, as LPs, strong-branching children or MIPs.",
     "calibrate": "Measure this machine once, so that later runs choose between backends sooner.",
     "report": "Show what a run came to, as text, as one page with figures, or as a table; compare runs.",
     "scenarios": "Convert a folder of files into a scenario table, or a table into a folder of files.",

@@ -36,9 +36,10 @@ class Course:
         basis: Basis | None,
         want_basis: bool,
         starts: Sequence[Solution] | None = None,
+        mode: Mode | None = None,
     ) -> None:
         self._id, self._batch, self._settings, self._starts = batch_id, batch, settings, starts
-        self._fixed = Mode.CAREFUL if settings.careful else Mode.CROSSOVER if starts is not None else None
+        self._fixed = Mode.CAREFUL if settings.careful else Mode.CROSSOVER if starts is not None else mode
         self._opening = Opening(batch.base, settings, basis, want_basis)
         self._waiting = deque(range(len(batch)))
         self._returned: deque[int] = deque()  # given back: next in turn, and not to be withdrawn

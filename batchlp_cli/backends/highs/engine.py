@@ -56,13 +56,14 @@ class _QuietHighs(highspy.Highs):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
     """How one run is made: with presolve or not, feasibility tolerance (1e-10 to 1e-6, absolute), primal or dual simplex
-    (default), seconds and iterations it may take (default no limit)."""
+    (default) or the interior point method, seconds and iterations it may take (default no limit)."""
 
     presolve: bool
     tolerance: float
     primal: bool = False
     seconds: float = math.inf
     iterations: int | None = None
+    ipm: bool = False
 
 
 class Engine:
@@ -114,6 +115,7 @@ class Engine:
     def run(self, effort: Effort) -> ModelStatus:
         """Solves the model, from the basis that is there if any, and returns HiGHS' word on it."""
         h = self._highs
+        h.setOptionValue("solver", "ipm" if effort.ipm else "simplex")
         h.setOptionValue("presolve", "choose" if effort.presolve else "off")
         h.setOptionValue("primal_feasibility_tolerance", effort.tolerance)
         h.setOptionValue("dual_feasibility_tolerance", effort.tolerance)

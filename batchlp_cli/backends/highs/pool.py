@@ -8,6 +8,7 @@ from typing import Protocol, cast
 
 from batchlp_cli.backends.highs.convoy import Convoy
 from batchlp_cli.backends.highs.course import Course
+from batchlp_cli.backends.highs.session import Mode
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.processes import Task, WorkerPool
 from batchlp_cli.settings import SolveSettings
@@ -31,14 +32,15 @@ class Reins(Protocol):
 class HighsBackend:
     """Simplex on every core. Members of a batch go on from the last basis or start cold, whichever is measured faster.
 
-    A batch of one brings its basis back; a larger one only with want_basis, since fetching it can cost more than solving.
+    With a mode that is the way of every member, and nothing is measured. A batch of one brings its basis back; a larger one
+    only with want_basis, since fetching it can cost more than solving.
     """
 
     name = "highs"
 
-    def __init__(self, jobs: int, want_basis: bool = False, worker: str = WORKER) -> None:
+    def __init__(self, jobs: int, want_basis: bool = False, worker: str = WORKER, mode: Mode | None = None) -> None:
         self._pool = WorkerPool(worker, jobs, ahead=2)
-        self._want_basis = want_basis
+        self._want_basis, self._mode = want_basis, mode
         self._batches = 0  # given so far: what numbers them, so that a worker never takes one batch for another
         self._first = 0  # the number of the first batch of the run
         self.courses: list[Course | Convoy] = []
@@ -75,8 +77,9 @@ class HighsBackend:
         self.courses = [self._course(self._first + k, batch, settings, basis) for k, batch in enumerate(batches)]
 
     def _course(self, number: int, batch: LPBatch, settings: SolveSettings, basis: Basis | None) -> Course | Convoy:
-        course = Course(number, batch, settings, basis, self._want_basis or len(batch) == 1)
-        return Convoy(course, number, batch, self._jobs) if not self._want_basis and Convoy.suits(batch, settings) else course
+        course = Course(number, batch, settings, basis, self._want_basis or len(batch) == 1, mode=self._mode)
+        chunks = not self._want_basis and self._mode is None and Convoy.suits(batch, settings)
+        return Convoy(course, number, batch, self._jobs) if chunks else course
 
     def run(self, reins: Reins | None = None) -> Iterator[tuple[int, int, Solution]]:
         """Yields (batch, member, claim) for the members of the open batches as they finish.

@@ -23,12 +23,13 @@ from batchlp_cli.solution import Basis, Solution, Status
 
 class Mode(StrEnum):
     """How a member is started: cold with presolve, warm from the last basis, careful (cold, no presolve, tightened), or from
-    a solution of another backend that crossover makes a basic one."""
+    a solution of another backend that crossover makes a basic one; or by the interior point method, with crossover."""
 
     COLD = "simplex cold"
     WARM = "simplex warm"
     CAREFUL = "simplex careful"
     CROSSOVER = "crossover"
+    IPM = "ipm with crossover"
 
 
 _LIMITS = {ModelStatus.kTimeLimit: Status.TIME_LIMIT, ModelStatus.kIterationLimit: Status.ITERATION_LIMIT}
@@ -45,6 +46,7 @@ _STRATEGIES = {
     Mode.COLD: [(True, False), (False, True)],
     Mode.WARM: [(True, False), (True, False), (False, True)],
     Mode.CAREFUL: [(False, False), (False, True), (True, False)],
+    Mode.IPM: [(True, False)],
 }
 
 
@@ -112,7 +114,9 @@ class Session:
             left = deadline - time.perf_counter()
             limit = None if settings.iteration_limit is None else max(settings.iteration_limit - iterations, 0)
             status = self._engine.run(
-                Effort(presolve=presolve, primal=primal, tolerance=tolerance, seconds=left, iterations=limit)
+                Effort(
+                    presolve=presolve, primal=primal, tolerance=tolerance, seconds=left, iterations=limit, ipm=mode is Mode.IPM
+                )
             )
             iterations += self._engine.iterations
             if status in _DECIDED:
