@@ -1,10 +1,9 @@
 """Checks branching and tightening on real MIPs and prints a table; exits with 1 where a bound passes the truth or is too far.
 
-    python scripts/check_studies.py FOLDER... [--limit N] [--backends highs pdhg] [--tol 1e-6] [--columns 5000] [--seconds 60]
+    python scripts/check_studies.py MODEL... [--limit N] [--backends highs pdhg] [--tol 1e-6] [--tighten --mip --seconds 60]
 
-branch: each child's bound against its optimum by HiGHS, cold and by itself; distances of members that lanes solved; the best candidate
-against full strong branching by those optima. tighten: with --optima MANIFEST.csv, the published optimum must stay in the box, which a
-relaxation of the tightened model with its optimum no higher than before shows only in part; --mip solves small tightened MIPs.
+branch: each child's bound against its optimum by HiGHS, alone; how far off the bounds of lanes are; the best candidate against
+full strong branching by those optima. tighten: what was done; with --mip the MIP is solved before and after, within --seconds.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ def check_branch(
 
 
 def agreement(result: BranchResult, optima: list[float]) -> str:
-    """Returns how our best candidate compares with that by the optima: same, within the uncertainty that was told, tie, or other."""
+    """Returns how our best candidate compares with that by the optima: same, within the uncertainty told, tie, or OTHER."""
     root = result.interval.high
     values = {}
     for k in range(len(result.candidates)):
@@ -117,7 +116,7 @@ def mip_optimum(lp: LinearProgram, seconds: float) -> float | None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.mps"
         path.write_text(write_mps(lp))
-        highs = highspy.Highs()
+        highs = highspy.Highs()  # type: ignore[no-untyped-call]
         for name, value in (("output_flag", False), ("time_limit", seconds), ("mip_rel_gap", 1e-9)):
             highs.setOptionValue(name, value)
         highs.readModel(str(path))
