@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from command import batchlp, environment, rows_in, rows_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +30,7 @@ from batchlp_cli.studies.choosing import choose
 from batchlp_cli.studies.incumbent import incumbent_point, objective_of, read_values
 from batchlp_cli.studies.scores import Interval, ScoreRule, gain, rank, score, score_interval
 from batchlp_cli.studies.tightening import EndState, TightenOptions, slack_optimum, tighten_model
+from tests.command import batchlp, environment, rows_in, rows_of
 
 
 def knapsacks(seed: int = 1, n: int = 30, m: int = 12) -> LinearProgram:
