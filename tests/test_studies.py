@@ -6,6 +6,7 @@ import csv
 import io
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from command import batchlp, environment, rows_in, rows_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +30,7 @@ from batchlp_cli.studies.choosing import choose
 from batchlp_cli.studies.incumbent import incumbent_point, objective_of, read_values
 from batchlp_cli.studies.scores import Interval, ScoreRule, gain, rank, score, score_interval
 from batchlp_cli.studies.tightening import EndState, TightenOptions, slack_optimum, tighten_model
+from tests.command import batchlp, environment, rows_in, rows_of
 
 
 def knapsacks(seed: int = 1, n: int = 30, m: int = 12) -> LinearProgram:
@@ -117,7 +118,7 @@ def test_children_that_root_duals_cut_off_are_not_solved() -> None:
 
 def test_an_infeasible_child_is_proved_and_fixes_the_other_side() -> None:
     """x <= 1.5 integer with x >= 1.2 leaves no x >= 2: up is infeasible; and no x <= 1: both are."""
-    lp = linear_program([-1, -1], [[1.0, 0.0], [1.0, 1.0]], [1.2, -np.inf], [1.5, 8], col_upper=10, integer=[True, False])
+    lp = linear_program([-2, -1], [[1.0, 0.0], [1.0, 1.0]], [1.2, -np.inf], [1.5, 8], col_upper=10, integer=[True, False])
     (candidate,) = branched(lp).candidates
     assert candidate.down.state is candidate.up.state is ChildState.INFEASIBLE
     assert branched(replace(lp, row_lower=np.array([-np.inf, -np.inf]))).fixings[0].bound == 1.0
@@ -143,7 +144,10 @@ def test_contenders_are_those_whose_interval_reaches_above_the_first() -> None:
     assert contenders == [2]
 
 
-TRUE_RANGES = {None: [(0, 2.500001), (0, 4.5)], 6.0: [(2, 2.500001), (3.499999, 4.5)]}
+TRUE_RANGES: dict[float | None, list[tuple[float, float]]] = {
+    None: [(0, 2.500001), (0, 4.5)],
+    6.0: [(2, 2.500001), (3.499999, 4.5)],
+}
 
 
 @pytest.mark.parametrize("least_sum", TRUE_RANGES)
@@ -191,7 +195,8 @@ SHARED_SOLVER = Solver(SolveSettings(jobs=1))
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _close() -> object:
+def _close() -> Iterator[None]:
+    """Ends the workers of the solver that tests share."""
     yield
     SHARED_SOLVER.close()
 
@@ -235,7 +240,7 @@ def test_options_that_cannot_be_meant_are_refused_in_words() -> None:
     """Rounds below 1, fractions outside 0 to 1, and two ways to say a cutoff."""
     for options in ({"rounds": 0}, {"fraction_of_optimum": 1.5}, {"cutoff": 1.0, "fraction_of_optimum": 0.5}):
         with pytest.raises(UsageError):
-            TightenOptions(**options)  # type: ignore[arg-type]
+            TightenOptions(**options)
     with pytest.raises(UsageError):
         BranchOptions(limit=0)
 
@@ -270,7 +275,7 @@ def test_branch_writes_rows_and_the_model_with_its_fixings(tmp_path: Path) -> No
     lp = knapsacks(seed=5, n=10, m=4)
     (tmp_path / "k.mps").write_text(write_mps(lp))
     root = -branched(lp).interval.low
-    done = batchlp("branch", tmp_path / "k.mps", "--backend", "highs", "--cutoff", str(root - 2), "-o", tmp_path / "run")
+    done = batchlp("branch", tmp_path / "k.mps", "--backend", "highs", "--cutoff", str(root - 3), "-o", tmp_path / "run")
     rows = rows_of(done)
     assert done.returncode == 0, done.stderr
     assert rows == rows_in(tmp_path / "run")
@@ -323,7 +328,8 @@ def test_the_door_is_lazy_and_needs_no_main_guard(tmp_path: Path) -> None:
     script = tmp_path / "plain.py"
     script.write_text(
         "import sys, batchlp_cli\nassert 'numpy' not in sys.modules\nfrom batchlp_cli import branch, linear_program\n"
-        "lp = linear_program([-1], [[2.0]], row_upper=3, integer=True)\nprint(branch(lp, jobs=1, backend='highs').model['best'])\n"
+        "lp = linear_program([-1], [[2.0]], row_upper=3, integer=True)\n"
+        "print(branch(lp, jobs=1, backend='highs').model['fixings'][0]['column'])\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, env=environment(), timeout=60, check=False)
     assert done.stdout.split() == [b"C1"], done.stderr

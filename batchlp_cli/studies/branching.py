@@ -31,6 +31,10 @@ INTEGRALITY = 1e-6
 """A column within this of an integer is integral, as MIP solvers have it."""
 
 
+LOOSE = 5.0
+"""A child whose proved bound is more than this times the tolerance below its value is solved by simplex, too."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchOptions:
     """candidates: names or patterns of columns, empty for all. limit: keep the most fractional ones, None for all. cutoff:
@@ -207,7 +211,19 @@ def solve_children(batch: LPBatch, root: Tried, cutoff: float, solver: Solver, l
         child = int(left[member])
         children[child] = child_of(batch.member(child), tries, float(first[child]), cutoff)
         listen(Progress("children", done, int(left.size)))
-    return children, "; ".join(filter(None, (choice.reason, *solver.choices[:1])))
+    loose = [k for k in left.tolist() if settings.fallback and is_loose(children[k], settings.tol)]
+    words = solver.choices[:1]  # before those that are loose are solved
+    for member, tries in solver.solve_batch(batch.take(loose), BackendName.HIGHS, warm_start=solution) if loose else ():
+        child = loose[member]
+        tried = [*children[child].tries, *tries]
+        children[child] = child_of(batch.member(child), tried, children[child].bound, cutoff)
+    return children, "; ".join(filter(None, (choice.reason, *words)))
+
+
+def is_loose(child: Child, tol: float) -> bool:
+    """Tells whether a child's bound is far below what its value may be: points within tolerance may say little, since a small
+    reduced cost is priced at a bound that may be large, and a small violation at a row dual that may be."""
+    return child.state is ChildState.OPTIMAL and child.high - child.bound > LOOSE * tol * (1.0 + abs(child.value))
 
 
 def with_cutoff(settings: SolveSettings, cutoff: float) -> SolveSettings:
