@@ -14,6 +14,7 @@ from batchlp_cli.watch import Watch
 
 if TYPE_CHECKING:
     from batchlp_cli.problem import LinearProgram, Vector
+    from batchlp_cli.solution import Basis
 
 
 class BackendName(StrEnum):
@@ -47,6 +48,10 @@ class Starts(Protocol):
 
     def point(self, name: str, lp: LinearProgram) -> tuple[Vector, Vector] | None:
         """Returns x [n] and y [m] for the instance of that name, finite; None where there is none for it."""
+        ...
+
+    def basis(self, name: str, lp: LinearProgram) -> Basis | None:
+        """Returns the basis for the instance of that name; None where there is none for it."""
         ...
 
 

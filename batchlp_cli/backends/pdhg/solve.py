@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -30,6 +31,8 @@ LANE_ROW_BYTES = 256
 
 COMPILING = 2.0
 """Seconds of preparation from which kernels were compiled rather than loaded from the cache."""
+
+COMPILING_WORDS = "compiling the kernels of the lanes; this takes up to a minute, once, and is kept for later runs"
 
 MIXED_TOL = 1e-5
 """Tolerance from which float32 comes first: twice as fast at 1e-4, at 1e-6 it stalls and only costs time (docs/benchmarks.md)."""
@@ -170,12 +173,18 @@ class PdhgBackend:
 
     def _prepare(self, course: Course, width: int) -> float:
         """Runs what will be compiled once on next to nothing, before any member's clock starts; returns the seconds."""
-        begin = time.perf_counter()
-        for precision in course.waiting:
-            for lanes in {1, width}:  # a wide tile may end as a narrow one
-                if (precision, lanes == 1) not in self._ready:
-                    rehearse(course.kernel, course.matrix, precision, lanes)
-                    self._ready.add((precision, lanes == 1))
+        begin, watch = time.perf_counter(), course.settings.watch
+        told = threading.Timer(COMPILING, watch.say if watch is not None else str, args=(COMPILING_WORDS,))
+        told.daemon = True
+        told.start()  # whether there is anything to compile is known only by how long it takes
+        try:
+            for precision in course.waiting:
+                for lanes in {1, width}:  # a wide tile may end as a narrow one
+                    if (precision, lanes == 1) not in self._ready:
+                        rehearse(course.kernel, course.matrix, precision, lanes)
+                        self._ready.add((precision, lanes == 1))
+        finally:
+            told.cancel()
         return time.perf_counter() - begin
 
     def _words(self, course: Course, width: int, tiles: int, compiling: float) -> str:
@@ -233,7 +242,8 @@ def load_kernel(parameters: PdhgParameters, jobs: int) -> Kernel:
     """Returns the kernel that the parameters ask for; raises BackendMissing where its library or device is missing."""
     name = parameters.kernel
     if name is KernelName.AUTO:
-        name = KernelName.NUMBA if parameters.device == "cpu" else KernelName.TORCH
+        compiled = parameters.device == "cpu" and find_spec("numba") is not None
+        name = KernelName.NUMBA if compiled else KernelName.TORCH
     try:
         if name is KernelName.NUMBA:
             from batchlp_cli.backends.pdhg.kernels.numba_kernel import NumbaKernel
@@ -243,7 +253,7 @@ def load_kernel(parameters: PdhgParameters, jobs: int) -> Kernel:
 
         return TorchKernel(parameters.device)
     except ModuleNotFoundError as error:
-        raise BackendMissing(f"the {name} kernel of the backend pdhg is not installed: {error}") from error
+        raise BackendMissing(f"the backend pdhg is not installed: {error}; try: pip install 'batchlp[pdhg]'") from error
 
 
 def rehearse(kernel: Kernel, matrix: ScaledMatrix, precision: str, width: int) -> None:
