@@ -27,7 +27,7 @@ class BackendName(StrEnum):
 
 class Precision(StrEnum):
     """Arithmetic of lanes: float64 throughout; mixed, float32 first and float64 from where float32 makes no more progress;
-    auto, mixed from a tolerance of 1e-5 on. What counts is always measured in float64."""
+    auto, mixed from a tolerance of 1e-5 on where lanes stand side by side. What counts is always measured in float64."""
 
     AUTO = "auto"
     FLOAT64 = "float64"

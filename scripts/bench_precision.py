@@ -3,7 +3,9 @@
 Generated families and, with PATHS, LPs from files; one thread, both precisions in turn within one run, the better of several
 times. Every answer is judged by the referee. Prints JSON lines.
 
-    python scripts/bench_precision.py [--members N] [--repeats N] [PATHS...]
+    python scripts/bench_precision.py [--members N] [--repeats N] [--iteration-limit N] [PATHS...]
+
+--members 0 leaves the generated families out.
 """
 
 from __future__ import annotations
@@ -31,13 +33,12 @@ MODELS = (
     ("koerkel-ghosh-b", "60x60"),
 )
 TOLS = (1e-4, 1e-5, 1e-6)
-LIMIT = 20_000
 
 
-def measure(batch: LPBatch, precision: Precision, tol: float) -> tuple[float, int, int]:
+def measure(batch: LPBatch, precision: Precision, tol: float, limit: int) -> tuple[float, int, int]:
     """Returns seconds, member-iterations and the number of members with a verified verdict."""
     backend = PdhgBackend(1, PdhgParameters(precision=precision))
-    settings = SolveSettings(jobs=1, tol=tol, iteration_limit=LIMIT)
+    settings = SolveSettings(jobs=1, tol=tol, iteration_limit=limit)
     list(backend.solve(batch.take([0]), SolveSettings(jobs=1, iteration_limit=1)))  # loads the kernels
     begun = time.perf_counter()
     answers = list(backend.solve(batch, settings))
@@ -47,13 +48,13 @@ def measure(batch: LPBatch, precision: Precision, tol: float) -> tuple[float, in
     return seconds, sum(c.iterations for c in claims), sum(v.verified for v in verdicts)
 
 
-def compare(name: str, batch: LPBatch, repeats: int) -> None:
+def compare(name: str, batch: LPBatch, repeats: int, limit: int) -> None:
     """Prints a line for each tolerance."""
     for tol in TOLS:
-        found = {p: [measure(batch, p, tol)] for p in (Precision.FLOAT64, Precision.MIXED)}
+        found = {p: [measure(batch, p, tol, limit)] for p in (Precision.FLOAT64, Precision.MIXED)}
         for _ in range(repeats - 1):
             for p, runs in found.items():
-                runs.append(measure(batch, p, tol))
+                runs.append(measure(batch, p, tol, limit))
         record: dict[str, object] = {"model": name, "members": len(batch), "tol": tol}
         for p, runs in found.items():
             best = min(runs)
@@ -64,9 +65,10 @@ def compare(name: str, batch: LPBatch, repeats: int) -> None:
 
 def read(path: Path) -> list[LPBatch]:
     """Returns the batches of a file or a folder."""
+    wanted = [found for found in discover([str(path)]).inputs if not found.problem]
     grouper = Grouper(1 << 40)
     with ModelReader(SolveSettings(jobs=1)) as reader:
-        for outcome in reader.read(ReadRequest.of(found, None, None) for found in discover([str(path)]).inputs):
+        for outcome in reader.read(ReadRequest.of(found, None, None) for found in wanted):
             if outcome.lp is not None:
                 grouper.add(outcome.key, outcome.lp, outcome.matrix_digest)
     return [group.batch for group in grouper.take_batches()]
@@ -78,12 +80,13 @@ def main() -> None:
     parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--members", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--iteration-limit", type=int, default=100_000)
     given = parser.parse_args()
-    for name, size in MODELS:
-        compare(f"{name} {size}", FAMILIES[name].members(size, given.members, 0), given.repeats)
+    for name, size in MODELS if given.members else ():
+        compare(f"{name} {size}", FAMILIES[name].members(size, given.members, 0), given.repeats, given.iteration_limit)
     for path in given.paths:
         for batch in read(path):
-            compare(path.name, batch, given.repeats)
+            compare(path.name, batch, given.repeats, given.iteration_limit)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
@@ -35,7 +36,8 @@ COMPILING = 2.0
 COMPILING_WORDS = "compiling the kernels of the lanes; this takes up to a minute, once, and is kept for later runs"
 
 MIXED_TOL = 1e-5
-"""Tolerance from which float32 comes first: twice as fast at 1e-4, at 1e-6 it stalls and only costs time (docs/benchmarks.md)."""
+"""Tolerance from which float32 comes first where lanes stand side by side: up to 1.9 times as fast; at 1e-6
+it gains less and stalls more often, and a lane alone is slower with it (docs/benchmarks.md)."""
 
 MOST_NNZ = 2**31 - 1
 """Kernels count entries with 32 bits."""
@@ -46,8 +48,9 @@ class PdhgBackend:
 
     name = "pdhg"
 
-    def __init__(self, jobs: int, parameters: PdhgParameters | None = None) -> None:
-        self._jobs = jobs
+    def __init__(self, jobs: int, parameters: PdhgParameters | None = None, float64_alone: bool = False) -> None:
+        """float64_alone: tiles of one lane don't begin in float32, whatever the parameters say."""
+        self._jobs, self._float64_alone = jobs, float64_alone
         self._parameters = parameters or PdhgParameters()
         self._kernel: Kernel | None = None
         self._course: Course | None = None
@@ -61,7 +64,7 @@ class PdhgBackend:
     @classmethod
     def of(cls, settings: SolveSettings) -> PdhgBackend:
         """Returns the backend that settings ask for; raises BackendMissing where there is no such device."""
-        return cls(settings.jobs, parameters_of(settings))
+        return cls(settings.jobs, parameters_of(settings), settings.precision is Precision.AUTO)
 
     def solve(
         self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None = None
@@ -107,14 +110,24 @@ class PdhgBackend:
             return
         if self._kernel is None:
             self._kernel = load_kernel(self._parameters, self._jobs)
-        course = self._open(self._kernel, batch, settings, start, feed)
-        yield from self._run(course, tiles or self._jobs)
+        most_tiles = tiles or self._jobs
+        alone = (len(batch) if feed is None else feed.waiting) <= most_tiles
+        course = self._open(self._kernel, batch, settings, start, feed, alone)
+        yield from self._run(course, most_tiles)
 
     def _open(
-        self, kernel: Kernel, batch: LPBatch, settings: SolveSettings, start: tuple[Vector, Vector] | None, feed: Feed | None
+        self,
+        kernel: Kernel,
+        batch: LPBatch,
+        settings: SolveSettings,
+        start: tuple[Vector, Vector] | None,
+        feed: Feed | None,
+        alone: bool,
     ) -> Course:
         """Returns the course of a batch: matrix scaled, kernels compiled, all members waiting unless they are fed."""
         parameters = self._parameters
+        if alone and self._float64_alone:
+            parameters = replace(parameters, precision=Arithmetic.FLOAT64)
         matrix = scale_matrix(batch.base.A, parameters.scaling)
         precisions = ["float64"] if parameters.precision is Arithmetic.FLOAT64 else ["float32", "float64"]
         waiting: dict[str, deque[Entry]] = {precision: deque() for precision in precisions}
