@@ -13,8 +13,11 @@ from batchlp_cli.errors import UsageError
 from batchlp_cli.watch import Watch
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from batchlp_cli.problem import LinearProgram, Vector
-    from batchlp_cli.solution import Basis
+
+    Codes = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
 
 
 class BackendName(StrEnum):
@@ -50,8 +53,9 @@ class Starts(Protocol):
         """Returns x [n] and y [m] for the instance of that name, finite; None where there is none for it."""
         ...
 
-    def basis(self, name: str, lp: LinearProgram) -> Basis | None:
-        """Returns the basis for the instance of that name; None where there is none for it."""
+    def basis(self, name: str, lp: LinearProgram) -> tuple[Codes, Codes] | None:
+        """Returns the codes of a basis for the instance of that name, columns [n] and rows [m] int8 as in solution.Basis; None
+        where there is none for it."""
         ...
 
 

@@ -15,7 +15,7 @@ from batchlp_cli.files.claims import ClaimReader
 from batchlp_cli.files.ledger import Row
 from batchlp_cli.files.run_rows import load_run
 from batchlp_cli.problem import LinearProgram, Vector
-from batchlp_cli.solution import Basis, Solution
+from batchlp_cli.solution import BasisArray, Solution
 from batchlp_cli.status import Status
 
 KEPT = 4
@@ -68,10 +68,10 @@ class SavedStarts:
         found = self._solution(name, lp)
         return None if found is None or found.x is None or found.y is None else (found.x, found.y)
 
-    def basis(self, name: str, lp: LinearProgram) -> Basis | None:
+    def basis(self, name: str, lp: LinearProgram) -> tuple[BasisArray, BasisArray] | None:
         """Returns the basis where an instance starts, None where none was kept. Raises UsageError as `point` does."""
         found = self._solution(name, lp)
-        return None if found is None else found.basis
+        return None if found is None or found.basis is None else (found.basis.cols, found.basis.rows)
 
     def _solution(self, name: str, lp: LinearProgram) -> Solution | None:
         row = self._by_name.get(name)

@@ -120,7 +120,8 @@ def _saved_basis(batch: LPBatch, settings: SolveSettings) -> Basis | None:
     """Returns the basis that an earlier run kept of the batch's first member, if any; the others go on from there."""
     if settings.starts is None or not len(batch):
         return None
-    return settings.starts.basis(batch.names[0], batch.member(0))
+    codes = settings.starts.basis(batch.names[0], batch.member(0))
+    return None if codes is None else Basis(*codes)
 
 
 class Rota:

@@ -36,7 +36,7 @@ COMPILING = 2.0
 COMPILING_WORDS = "compiling the kernels of the lanes; this takes up to a minute, once, and is kept for later runs"
 
 MIXED_TOL = 1e-5
-"""Tolerance from which float32 comes first where lanes stand side by side: up to 1.9 times as fast; at 1e-6
+"""Tolerance from which float32 comes first where lanes stand side by side: up to 1.8 times as fast; at 1e-6
 it gains less and stalls more often, and a lane alone is slower with it (docs/benchmarks.md)."""
 
 MOST_NNZ = 2**31 - 1
