@@ -24,7 +24,8 @@ def choose_backend(batch: LPBatch, settings: SolveSettings) -> Choice:
     if settings.backend is BackendName.PDHG:
         return Choice(settings.backend, "restarted PDHG over lanes, as asked for")
     start = "each member goes on from the last basis, or starts cold with presolve, whichever is measured faster"
-    reason = "one member: cold with presolve" if len(batch) == 1 else start
+    alone = "one member: cold with presolve" + ", or from its stored basis" * (settings.starts is not None)
+    reason = alone if len(batch) == 1 else start
     return Choice(settings.backend, f"HiGHS dual simplex; {reason}")
 
 

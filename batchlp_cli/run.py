@@ -89,8 +89,9 @@ class Pipeline:
         self, discovery: Discovery, options: RunOptions, listen: Listen, interruptions: Interruptions, stack: ExitStack
     ) -> None:
         self.options = options
-        self.watch = Watch(options.trace)
+        self.watch = Watch(options.trace, say=lambda text: listen(Note(text)))
         self.starts = SavedStarts(options.warm_start) if options.warm_start is not None else None
+        self._warm_start = str(options.warm_start) if options.warm_start is not None else None
         self.settings = replace(options.settings, watch=self.watch, starts=self.starts)
         self.inputs = discovery.inputs
         self.listen = listen
@@ -98,7 +99,7 @@ class Pipeline:
         self.stages = Stages()
         self.stages.seconds["start"] = time.perf_counter() - options.started
         self.sources: dict[int, Source] = {i.index: Source(i.name, i.shown) for i in self.inputs}
-        self.digest = settings_digest(self.settings, options.solutions, kept=options.selection)
+        self.digest = settings_digest(self.settings, options.solutions, kept=options.selection, start=self._warm_start)
         self.folder = self._open_folder(stack)
         self.tracer = Tracer(self.watch, self.folder)
         self.reader = stack.enter_context(ModelReader(self.settings))
@@ -198,7 +199,7 @@ class Pipeline:
             self.preparation.load_scipy()
         if self.starts is not None:
             for work in works:
-                self.starts.announce(work.group.id, work.batch.names)
+                self.starts.announce(work.group.id, work.batch.names, work.batch.base)
         choices = [choose_backend(work.batch, self.settings) for work in works]
         for name in dict.fromkeys(choice.backend for choice in choices):
             mine = [k for k, choice in enumerate(choices) if choice.backend is name]
@@ -309,7 +310,7 @@ class Pipeline:
             "wall_time": round(time.perf_counter() - self.options.started, 6),
             "stage_times": {stage: round(seconds, 6) for stage, seconds in self.stages.seconds.items()},
             "peak_memory_bytes": peak_memory_bytes(),
-            "settings": settings | {"solutions": str(self.options.solutions)},
+            "settings": settings | {"solutions": str(self.options.solutions), "warm_start": self._warm_start},
             "settings_digest": self.digest,
             "shard": list(self.options.shard) if self.options.shard else None,
             "versions": versions(),

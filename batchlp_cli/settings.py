@@ -13,7 +13,11 @@ from batchlp_cli.errors import UsageError
 from batchlp_cli.watch import Watch
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from batchlp_cli.problem import LinearProgram, Vector
+
+    Codes = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
 
 
 class BackendName(StrEnum):
@@ -26,7 +30,7 @@ class BackendName(StrEnum):
 
 class Precision(StrEnum):
     """Arithmetic of lanes: float64 throughout; mixed, float32 first and float64 from where float32 makes no more progress;
-    auto, mixed from a tolerance of 1e-5 on. What counts is always measured in float64."""
+    auto, mixed from a tolerance of 1e-5 on where lanes stand side by side. What counts is always measured in float64."""
 
     AUTO = "auto"
     FLOAT64 = "float64"
@@ -47,6 +51,11 @@ class Starts(Protocol):
 
     def point(self, name: str, lp: LinearProgram) -> tuple[Vector, Vector] | None:
         """Returns x [n] and y [m] for the instance of that name, finite; None where there is none for it."""
+        ...
+
+    def basis(self, name: str, lp: LinearProgram) -> tuple[Codes, Codes] | None:
+        """Returns the codes of a basis for the instance of that name, columns [n] and rows [m] int8 as in solution.Basis; None
+        where there is none for it."""
         ...
 
 

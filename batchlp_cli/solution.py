@@ -9,9 +9,12 @@ import numpy as np
 from batchlp_cli.problem import Vector
 from batchlp_cli.status import DECIDED, Status
 
-__all__ = ["DECIDED", "Basis", "Residuals", "Solution", "Status", "Verdict"]
+__all__ = ["BASIS_CODES", "DECIDED", "Basis", "BasisArray", "Residuals", "Solution", "Status", "Verdict"]
 
 BasisArray = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
+
+BASIS_CODES = 5
+"""Number of basis statuses, whose codes `Basis` lists."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

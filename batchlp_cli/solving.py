@@ -20,7 +20,7 @@ from batchlp_cli.preparation import Preparation
 from batchlp_cli.pump import ready_lists
 from batchlp_cli.safe_bound import Matrix
 from batchlp_cli.settings import BackendName, SolveSettings
-from batchlp_cli.solution import Solution, Verdict
+from batchlp_cli.solution import Solution, Status, Verdict
 
 if TYPE_CHECKING:
     from batchlp_cli.backends.highs.pool import HighsBackend
@@ -123,8 +123,13 @@ class Solver:
         for i, claim in highs.cross_over(inner, starts, settings):
             with self.stages.timed("verify"):
                 (verdict,) = verify(inner.take([i]), [claim], settings.tol)
-            tries = [found[members[i]], (claim, verdict)]
-            yield members[i], tries if verdict.verified else tries[::-1]
+            if verdict.verified and claim.status is Status.OPTIMAL:
+                yield members[i], [found[members[i]], (claim, verdict)]
+                continue
+            solution, proved = found[members[i]]
+            why = claim.message or verdict.reason or f"it ended with {claim.status}"
+            note = f"the optimum of the lanes stays, since crossover brought no verified basic solution: {why}"
+            yield members[i], [(claim, verdict), (solution, replace(proved, notes=(*proved.notes, note)))]
 
     def solve_batch(
         self, batch: LPBatch, name: BackendName, *, settings: SolveSettings | None = None, warm_start: Solution | None = None

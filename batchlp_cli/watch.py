@@ -6,7 +6,7 @@ A watch is for threads of one process. It arrives in another process as None, fo
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from threading import Lock
 from types import NoneType
@@ -26,8 +26,9 @@ Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 class Watch:
     """Collects traces of members whose name matches a pattern (as a shell does, the whole name or its last part), and lanes."""
 
-    def __init__(self, patterns: Sequence[str] = ()) -> None:
-        self._patterns = tuple(patterns)
+    def __init__(self, patterns: Sequence[str] = (), say: Callable[[str], None] | None = None) -> None:
+        """say: takes a sentence for the user, from any thread."""
+        self._patterns, self._say = tuple(patterns), say
         self._traces: dict[str, dict[str, list[float]]] = {}
         self._restarted: dict[str, float] = {}
         self._lock = Lock()
@@ -70,6 +71,11 @@ class Watch:
         """Returns the trace of a member, which is forgotten, or None where there is none."""
         self._restarted.pop(name, None)
         return self._traces.pop(name, None)
+
+    def say(self, text: str) -> None:
+        """Tells the user what takes long before any member can begin."""
+        if self._say is not None:
+            self._say(text)
 
     def worked(self, begun: float, busy: int, width: int) -> None:
         """Adds that a tile of `width` lanes worked since time.perf_counter() was `begun`, with members in `busy` of them."""

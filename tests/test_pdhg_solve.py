@@ -16,7 +16,7 @@ from batchlp_cli.backends.pdhg.parameters import KernelName, PdhgParameters, Pre
 from batchlp_cli.backends.pdhg.solve import PdhgBackend, find_device, parameters_of
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import BackendMissing, UsageError
-from batchlp_cli.families import transport, transport_scenarios
+from batchlp_cli.families import facility_location, transport, transport_scenarios
 from batchlp_cli.kkt import verify
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import Device, SolveSettings
@@ -284,6 +284,20 @@ def test_precision_follows_the_tolerance_unless_it_is_given(precision: str, tol:
     """auto is mixed at loose tolerances only; what is asked for by name is taken."""
     parameters = parameters_of(SolveSettings(precision=SettingsPrecision(precision), tol=tol, device=Device.CPU))
     assert (parameters.precision is Precision.MIXED) is mixed
+
+
+def test_a_lane_alone_is_in_float64_unless_mixed_was_asked_for() -> None:
+    """At a coarse tolerance auto takes mixed precision for lanes side by side only; who asks for mixed gets it."""
+    batch = LPBatch.of([facility_location(4, 5, 0)] * 3)
+    methods = {}
+    for precision in (SettingsPrecision.AUTO, SettingsPrecision.MIXED):
+        settings = SolveSettings(jobs=1, precision=precision, tol=1e-4)
+        for members in ([0], [0, 1, 2]):
+            claims = PdhgBackend.of(settings).solve(batch.take(members), settings)
+            methods[precision, len(members)] = {claim.method for _, claim in claims}
+    assert methods[SettingsPrecision.AUTO, 1] == {"numba float64"}
+    assert methods[SettingsPrecision.AUTO, 3] == {"numba mixed"}
+    assert methods[SettingsPrecision.MIXED, 1] == {"numba mixed"}
 
 
 def test_missing_device_is_named_with_what_would_run() -> None:

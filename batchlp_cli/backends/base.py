@@ -60,6 +60,6 @@ def load_backend(name: BackendName, settings: SolveSettings) -> Backend:
         backend: Backend = getattr(import_module(module), attribute).of(settings)
     except ModuleNotFoundError as error:
         raise BackendMissing(
-            f"the backend {name} needs {needs}, which is not installed: {error}; try: pip install {needs}"
+            f"the backend {name} needs {needs}, which is not installed: {error}; try: pip install '{needs}'"
         ) from error
     return backend

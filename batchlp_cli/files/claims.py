@@ -17,7 +17,7 @@ import numpy as np
 from batchlp_cli.errors import ReadError
 from batchlp_cli.files.write import MODEL_STATUS, written_names
 from batchlp_cli.problem import LinearProgram, Vector
-from batchlp_cli.solution import Solution, Status
+from batchlp_cli.solution import BASIS_CODES, Basis, BasisArray, Solution, Status
 
 OPEN_ARCHIVES = 4
 """Archives that are kept in memory; members of a group usually share one."""
@@ -153,28 +153,33 @@ class _Text:
             x, activity = self._section("Columns", self._cols), self._section("Rows", self._rows)
         if self._begins("# Dual solution values"):
             r, y = (self._lp.sign * v for v in (self._section("Columns", self._cols), self._section("Rows", self._rows)))
-        self._skip_basis()
+        basis = self._basis()
         title = self._peek()
         if title in ("# Dual ray", "# Primal ray"):
             self._at += 1
             ray = self._section("Rows", self._rows) if title == "# Dual ray" else self._section("Columns", self._cols)
         if self._peek():
             raise self._error("the end of the file", self._next())
-        return Claim(Solution(status, x=x, y=y, r=r, ray=ray), objective, activity)
+        return Claim(Solution(status, x=x, y=y, r=r, ray=ray, basis=basis), objective, activity)
 
     def _begins(self, title: str) -> bool:
         """Takes the title of a part and its word; tells whether values follow."""
         self._expect(title)
         return self._next() != "None"
 
-    def _skip_basis(self) -> None:
-        """Takes the basis, which is no part of a claim."""
+    def _basis(self) -> Basis | None:
+        """Takes the basis, which is no part of what is verified, but a place to start from."""
         self._expect("# Basis")
         self._expect("HiGHS_basis_file v2")
-        if self._next() == "Valid":
-            for size in (self._lp.n, self._lp.m):
-                self._next()
-                self._at += size
+        if self._next() != "Valid":
+            return None
+        return Basis(self._codes("Columns", self._cols), self._codes("Rows", self._rows))
+
+    def _codes(self, title: str, names: Sequence[str]) -> BasisArray:
+        codes = self._section(title, names)
+        if not np.isin(codes, range(BASIS_CODES)).all():
+            raise self._error(f"basis codes from 0 to {BASIS_CODES - 1}", f"others among its {title}")
+        return codes.astype(np.int8)
 
     def _objective(self) -> float:
         word, _, number = self._next().partition(" ")

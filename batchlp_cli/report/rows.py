@@ -155,13 +155,21 @@ def duplicate_row(source: Source, original: Row) -> Row:
 
 
 def settings_digest(
-    settings: SolveSettings, solutions: SolutionFormat, version_text: str = __version__, kept: Selection | None = None
+    settings: SolveSettings,
+    solutions: SolutionFormat,
+    version_text: str = __version__,
+    *,
+    kept: Selection | None = None,
+    start: str | None = None,
 ) -> str:
-    """Returns a digest of all that can change an answer or what is kept of it: what --resume compares."""
+    """Returns a digest of all that can change an answer or what is kept of it: what --resume compares. start: the run folder
+    that solutions come from to start with, as the user named it."""
     names = ("backend", "tol", "time_limit", "iteration_limit", "fallback", "crossover", "precision", "device", "negative_upper")
     values = [str(getattr(settings, name)) for name in names]
     if kept is not None and kept != Selection():
         values += ["".join(sorted(kept.vectors)), str(kept.columns)]
+    if start is not None:
+        values.append(f"from {start}")
     return hashlib.sha256("\0".join([*values, solutions.value, version_text]).encode()).hexdigest()[:16]
 
 

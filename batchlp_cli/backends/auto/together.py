@@ -13,7 +13,7 @@ from batchlp_cli.backends.auto.policy import PolicyParameters
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import BackendMissing
-from batchlp_cli.settings import SolveSettings
+from batchlp_cli.settings import Device, SolveSettings
 from batchlp_cli.solution import Solution
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ class AutoBackend:
 
     @classmethod
     def of(cls, settings: SolveSettings) -> AutoBackend:
-        """Returns the backend that settings ask for."""
+        """Returns the backend that settings ask for; raises BackendMissing where there is no such device."""
+        _require_device(settings)
         return cls(settings.jobs, profile=None if settings.cache else Profile())
 
     def solve(
@@ -110,8 +111,17 @@ class LanesFirst(AutoBackend):
 
     @classmethod
     def of(cls, settings: SolveSettings) -> LanesFirst:
-        """Returns the backend that settings ask for."""
+        """Returns the backend that settings ask for; raises BackendMissing where there is no such device."""
+        _require_device(settings)
         return cls(settings.jobs)
+
+
+def _require_device(settings: SolveSettings) -> None:
+    """Looks for a device that was asked for by name, since lanes may come late or never; raises BackendMissing."""
+    if settings.device not in (Device.AUTO, Device.CPU):
+        from batchlp_cli.backends.pdhg.solve import find_device
+
+        find_device(settings.device)
 
 
 def lanes_are_installed() -> bool:

@@ -77,6 +77,8 @@ class HighsBackend:
         self.courses = [self._course(self._first + k, batch, settings, basis) for k, batch in enumerate(batches)]
 
     def _course(self, number: int, batch: LPBatch, settings: SolveSettings, basis: Basis | None) -> Course | Convoy:
+        if basis is None and not settings.careful:
+            basis = _saved_basis(batch, settings)
         course = Course(number, batch, settings, basis, self._want_basis or len(batch) == 1, mode=self._mode)
         chunks = not self._want_basis and self._mode is None and Convoy.suits(batch, settings)
         return Convoy(course, number, batch, self._jobs) if chunks else course
@@ -115,6 +117,14 @@ class HighsBackend:
     def close(self) -> None:
         """Ends all worker processes at once."""
         self._pool.close()
+
+
+def _saved_basis(batch: LPBatch, settings: SolveSettings) -> Basis | None:
+    """Returns the basis that an earlier run kept of the batch's first member, if any; the others go on from there."""
+    if settings.starts is None or not len(batch):
+        return None
+    codes = settings.starts.basis(batch.names[0], batch.member(0))
+    return None if codes is None else Basis(*codes)
 
 
 class Rota:

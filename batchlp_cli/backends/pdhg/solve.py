@@ -6,6 +6,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -31,8 +33,11 @@ LANE_ROW_BYTES = 256
 COMPILING = 2.0
 """Seconds of preparation from which kernels were compiled rather than loaded from the cache."""
 
+COMPILING_WORDS = "compiling the kernels of the lanes; this takes up to a minute, once, and is kept for later runs"
+
 MIXED_TOL = 1e-5
-"""Tolerance from which float32 comes first: twice as fast at 1e-4, at 1e-6 it stalls and only costs time (docs/benchmarks.md)."""
+"""Tolerance from which float32 comes first where lanes stand side by side: up to 1.8 times as fast; at 1e-6
+it gains less and stalls more often, and a lane alone is slower with it (docs/benchmarks.md)."""
 
 MOST_NNZ = 2**31 - 1
 """Kernels count entries with 32 bits."""
@@ -43,8 +48,9 @@ class PdhgBackend:
 
     name = "pdhg"
 
-    def __init__(self, jobs: int, parameters: PdhgParameters | None = None) -> None:
-        self._jobs = jobs
+    def __init__(self, jobs: int, parameters: PdhgParameters | None = None, float64_alone: bool = False) -> None:
+        """float64_alone: tiles of one lane don't begin in float32, whatever the parameters say."""
+        self._jobs, self._float64_alone = jobs, float64_alone
         self._parameters = parameters or PdhgParameters()
         self._kernel: Kernel | None = None
         self._course: Course | None = None
@@ -58,7 +64,7 @@ class PdhgBackend:
     @classmethod
     def of(cls, settings: SolveSettings) -> PdhgBackend:
         """Returns the backend that settings ask for; raises BackendMissing where there is no such device."""
-        return cls(settings.jobs, parameters_of(settings))
+        return cls(settings.jobs, parameters_of(settings), settings.precision is Precision.AUTO)
 
     def solve(
         self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None = None
@@ -104,14 +110,24 @@ class PdhgBackend:
             return
         if self._kernel is None:
             self._kernel = load_kernel(self._parameters, self._jobs)
-        course = self._open(self._kernel, batch, settings, start, feed)
-        yield from self._run(course, tiles or self._jobs)
+        most_tiles = tiles or self._jobs
+        alone = (len(batch) if feed is None else feed.waiting) <= most_tiles
+        course = self._open(self._kernel, batch, settings, start, feed, alone)
+        yield from self._run(course, most_tiles)
 
     def _open(
-        self, kernel: Kernel, batch: LPBatch, settings: SolveSettings, start: tuple[Vector, Vector] | None, feed: Feed | None
+        self,
+        kernel: Kernel,
+        batch: LPBatch,
+        settings: SolveSettings,
+        start: tuple[Vector, Vector] | None,
+        feed: Feed | None,
+        alone: bool,
     ) -> Course:
         """Returns the course of a batch: matrix scaled, kernels compiled, all members waiting unless they are fed."""
         parameters = self._parameters
+        if alone and self._float64_alone:
+            parameters = replace(parameters, precision=Arithmetic.FLOAT64)
         matrix = scale_matrix(batch.base.A, parameters.scaling)
         precisions = ["float64"] if parameters.precision is Arithmetic.FLOAT64 else ["float32", "float64"]
         waiting: dict[str, deque[Entry]] = {precision: deque() for precision in precisions}
@@ -170,12 +186,18 @@ class PdhgBackend:
 
     def _prepare(self, course: Course, width: int) -> float:
         """Runs what will be compiled once on next to nothing, before any member's clock starts; returns the seconds."""
-        begin = time.perf_counter()
-        for precision in course.waiting:
-            for lanes in {1, width}:  # a wide tile may end as a narrow one
-                if (precision, lanes == 1) not in self._ready:
-                    rehearse(course.kernel, course.matrix, precision, lanes)
-                    self._ready.add((precision, lanes == 1))
+        begin, watch = time.perf_counter(), course.settings.watch
+        told = threading.Timer(COMPILING, watch.say if watch is not None else str, args=(COMPILING_WORDS,))
+        told.daemon = True
+        told.start()  # whether there is anything to compile is known only by how long it takes
+        try:
+            for precision in course.waiting:
+                for lanes in {1, width}:  # a wide tile may end as a narrow one
+                    if (precision, lanes == 1) not in self._ready:
+                        rehearse(course.kernel, course.matrix, precision, lanes)
+                        self._ready.add((precision, lanes == 1))
+        finally:
+            told.cancel()
         return time.perf_counter() - begin
 
     def _words(self, course: Course, width: int, tiles: int, compiling: float) -> str:
@@ -233,7 +255,8 @@ def load_kernel(parameters: PdhgParameters, jobs: int) -> Kernel:
     """Returns the kernel that the parameters ask for; raises BackendMissing where its library or device is missing."""
     name = parameters.kernel
     if name is KernelName.AUTO:
-        name = KernelName.NUMBA if parameters.device == "cpu" else KernelName.TORCH
+        compiled = parameters.device == "cpu" and find_spec("numba") is not None
+        name = KernelName.NUMBA if compiled else KernelName.TORCH
     try:
         if name is KernelName.NUMBA:
             from batchlp_cli.backends.pdhg.kernels.numba_kernel import NumbaKernel
@@ -243,7 +266,7 @@ def load_kernel(parameters: PdhgParameters, jobs: int) -> Kernel:
 
         return TorchKernel(parameters.device)
     except ModuleNotFoundError as error:
-        raise BackendMissing(f"the {name} kernel of the backend pdhg is not installed: {error}") from error
+        raise BackendMissing(f"the backend pdhg is not installed: {error}; try: pip install 'batchlp[pdhg]'") from error
 
 
 def rehearse(kernel: Kernel, matrix: ScaledMatrix, precision: str, width: int) -> None:
