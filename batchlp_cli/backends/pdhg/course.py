@@ -14,6 +14,7 @@ import numpy as np
 from batchlp_cli.backends.pdhg.certificates import Prover
 from batchlp_cli.backends.pdhg.kernels.base import Kernel
 from batchlp_cli.backends.pdhg.parameters import PdhgParameters
+from batchlp_cli.backends.pdhg.reduction import Reduction
 from batchlp_cli.backends.pdhg.scaling import ScaledMatrix
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.problem import LinearProgram, Vector
@@ -27,11 +28,12 @@ Answer = tuple[int, Solution]
 class Entry:
     """A member that waits for a lane or is in one.
 
-    ray: a direction of unboundedness that was proved; the lane then looks for a feasible point, without costs. x, y, omega:
+    label: the member's number in the batch asked for, where that is another. ray: a direction of unboundedness that was proved; the lane then looks for a feasible point, without costs. x, y, omega:
     where to start, None for the batch's start. iterations: those of earlier lanes. entered: time.perf_counter() of the first.
     """
 
     member: int
+    label: int | None = None
     ray: Vector | None = None
     x: Vector | None = None
     y: Vector | None = None
@@ -49,10 +51,12 @@ class Entry:
 class Course:
     """What the tiles of one batch share. A tile takes entries from a queue and puts answers, None at its end, or its exception.
 
-    waiting: by precision, entries that wait for a lane of that precision.
+    given: the batch as it was asked for; reduction: what the lanes work on, and the way back. waiting: by precision, entries
+    that wait for a lane of that precision. alone: entries that are to go on as LPs of their own; None where they do already.
     """
 
-    batch: LPBatch
+    given: LPBatch
+    reduction: Reduction
     settings: SolveSettings
     parameters: PdhgParameters
     kernel: Kernel
@@ -63,6 +67,12 @@ class Course:
     answers: SimpleQueue[Answer | BaseException | None]
     stop: threading.Event
     entries: dict[str, Any]
+    alone: deque[Entry] | None = None
+
+    @property
+    def batch(self) -> LPBatch:
+        """The members as the lanes know them."""
+        return self.reduction.batch
 
     @property
     def iteration_limit(self) -> int:
@@ -86,14 +96,20 @@ class Course:
         return entry
 
     def lp_of(self, entry: Entry) -> LinearProgram:
-        """Returns the entry's member."""
+        """Returns the entry's member, reduced."""
         return self.batch.member(entry.member)
 
+    def given_of(self, entry: Entry) -> LinearProgram:
+        """Returns the entry's member as it was asked for."""
+        return self.given.member(entry.member)
+
     def start(self, entry: Entry, lp: LinearProgram) -> tuple[Vector, Vector]:
-        """Returns where the entry starts, x [n] and y [m] in original units."""
+        """Returns where the entry starts, x [n] and y [m] of its reduced member lp, in original units."""
         if entry.x is not None and entry.y is not None:
             return entry.x, entry.y
-        x, y = self.warm_start if self.warm_start is not None else (np.zeros(lp.n), np.zeros(lp.m))
+        x, y = np.zeros(lp.n), np.zeros(lp.m)
+        if self.warm_start is not None:
+            x, y = self.reduction.restoration.reduced_start(*self.warm_start)
         # a column without entries is best at the bound that its cost prices
         alone = np.diff(self.matrix.At.indptr) == 0
         best = np.where(lp.c > 0, lp.col_lower, np.where(lp.c < 0, lp.col_upper, x))
@@ -101,15 +117,15 @@ class Course:
         return np.clip(x, lp.col_lower, lp.col_upper), y
 
     def answer(self, entry: Entry, status: Status, iterations: int, **given: Any) -> None:
-        """Puts the answer of a member; given: x, y, ray, message."""
+        """Puts the answer of a member; given: x, y, ray of the member as it was asked for, message."""
         y = given.get("y")
-        r = self.lp_of(entry).c - self.matrix.At @ y if y is not None else None
+        r = self.given_of(entry).c - self.reduction.restoration.At @ y if y is not None else None
         seconds = time.perf_counter() - entry.entered if entry.entered else 0.0
         method = f"{self.kernel.name} {self.parameters.precision}"
         solution = Solution(
             status, r=r, iterations=entry.iterations + iterations, seconds=seconds, backend="pdhg", method=method, **given
         )
-        self.answers.put((entry.member, solution))
+        self.answers.put((entry.member if entry.label is None else entry.label, solution))
 
 
 def crosses(lp: LinearProgram) -> str:

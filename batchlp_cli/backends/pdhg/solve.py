@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from queue import SimpleQueue
 
 import numpy as np
@@ -16,6 +17,7 @@ from batchlp_cli.backends.pdhg.kernels.base import Kernel, make_tile, set_number
 from batchlp_cli.backends.pdhg.lanes import WIDTHS, Lanes
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
 from batchlp_cli.backends.pdhg.parameters import KernelName, PdhgParameters, Precision
+from batchlp_cli.backends.pdhg.reduction import ReductionParameters, reduce_batch
 from batchlp_cli.backends.pdhg.scaling import ScaledMatrix, ScalingParameters, scale_matrix
 from batchlp_cli.batch import Changes, LPBatch
 from batchlp_cli.errors import BackendMissing, UsageError
@@ -67,12 +69,15 @@ class PdhgBackend:
     def _open(self, kernel: Kernel, batch: LPBatch, settings: SolveSettings, start: tuple[Vector, Vector] | None) -> Course:
         """Returns the course of a batch: matrix scaled, kernels compiled, all members waiting."""
         parameters = self._parameters
+        # numbers decide what presolve may do, and the bits of a member may not depend on those of its mates
+        reduction = reduce_batch(batch, ReductionParameters(passes=0))
         matrix = scale_matrix(batch.base.A, parameters.scaling)
         precisions = ["float64"] if parameters.precision is Precision.FLOAT64 else ["float32", "float64"]
         waiting: dict[str, deque[Entry]] = {precision: deque() for precision in precisions}
         waiting[precisions[0]].extend(Entry(i) for i in range(len(batch)))
         course = Course(
-            batch=batch,
+            given=batch,
+            reduction=reduction,
             settings=settings,
             parameters=parameters,
             kernel=kernel,
@@ -83,6 +88,7 @@ class PdhgBackend:
             answers=SimpleQueue(),
             stop=threading.Event(),
             entries={precision: kernel.entries(matrix, np.dtype(precision)) for precision in precisions},
+            alone=deque(),
         )
         return course
 
@@ -199,9 +205,35 @@ def _drive(course: Course, width: int) -> None:
                     if width == 1:
                         raise
                     width = max(1, width // 2)
+        while course.alone and not course.stop.is_set():
+            Lanes(open_alone(course, course.alone.popleft()), "float64", 1).run()
         course.answers.put(None)
     except BaseException as error:
         course.answers.put(error)
+
+
+def open_alone(course: Course, entry: Entry) -> Course:
+    """Returns the course of one member that goes on as an LP of its own: reduced by its own numbers, scaled anew."""
+    parameters = replace(course.parameters, weight=course.parameters.weight_alone)
+    given = course.given.take([entry.member])
+    given = LPBatch(given.member(0), Changes(), given.names)
+    reduction = reduce_batch(given, parameters.reduction)
+    matrix = scale_matrix(reduction.batch.base.A, parameters.scaling)
+    assert entry.x is not None and entry.y is not None
+    x, y = reduction.restoration.reduced_start(entry.x, entry.y)
+    own = replace(entry, member=0, label=entry.member, x=x, y=y if entry.ray is None else np.zeros_like(y), omega=None)
+    own.x = np.clip(x, reduction.batch.base.col_lower, reduction.batch.base.col_upper)
+    return replace(
+        course,
+        given=given,
+        reduction=reduction,
+        parameters=parameters,
+        matrix=matrix,
+        warm_start=None,
+        waiting={"float64": deque([own])},
+        entries={"float64": course.kernel.entries(matrix, np.dtype(np.float64))},
+        alone=None,
+    )
 
 
 def _checked(base: LinearProgram, warm_start: Solution | None) -> tuple[Vector, Vector] | None:
