@@ -84,7 +84,8 @@ def main() -> int:
     options = parser.parse_args()
     backend = PdhgBackend(options.jobs, PdhgParameters(precision=options.precision))
     wrong = []
-    print("| folder | tol | LPs | verified, by status | claimed, not verified | iterations | seconds |\n|---|---|---|---|---|---|---|")
+    print("| folder | tol | LPs | verified, by status | claimed, not verified | iterations | seconds |")
+    print("|---|---|---|---|---|---|---|")
     for folder in options.folders:
         lps = list(read(options.data / folder, [name for name in options.only.split(",") if name]))
         for tol in options.tol:
@@ -94,7 +95,9 @@ def main() -> int:
                 solve(name, lp, backend, settings, FOLDERS[folder], count)
             proved = ", ".join(f"{n} {word[:-1]}" for word, n in sorted(count.words.items()) if word.endswith("*")) or "none"
             other = ", ".join(f"{n} {word}" for word, n in sorted(count.words.items()) if not word.endswith("*")) or "none"
-            print(f"| {folder} | {tol:g} | {len(lps)} | {proved} | {other} | {count.iterations} | {count.seconds:.0f} |", flush=True)
+            print(
+                f"| {folder} | {tol:g} | {len(lps)} | {proved} | {other} | {count.iterations} | {count.seconds:.0f} |", flush=True
+            )
             wrong += count.wrong
             if options.list:
                 print("\n".join(f"    {line}" for line in (*count.undecided, *(f"{name}: WRONG" for name in count.wrong))))

@@ -28,8 +28,9 @@ Answer = tuple[int, Solution]
 class Entry:
     """A member that waits for a lane or is in one.
 
-    label: the member's number in the batch asked for, where that is another. ray: a direction of unboundedness that was proved; the lane then looks for a feasible point, without costs. x, y, omega:
-    where to start, None for the batch's start. iterations: those of earlier lanes. entered: time.perf_counter() of the first.
+    label: the member's number in the batch asked for, where that is another. ray: a direction of unboundedness that was
+    proved; the lane then looks for a feasible point, without costs. x, y, omega: where to start, None for the batch's
+    start. iterations: those of earlier lanes. entered: time.perf_counter() of the first.
     """
 
     member: int
@@ -107,9 +108,9 @@ class Course:
         """Returns where the entry starts, x [n] and y [m] of its reduced member lp, in original units."""
         if entry.x is not None and entry.y is not None:
             return entry.x, entry.y
-        x, y = np.zeros(lp.n), np.zeros(lp.m)
-        if self.warm_start is not None:
-            x, y = self.reduction.restoration.reduced_start(*self.warm_start)
+        zeros: tuple[Vector, Vector] = (np.zeros(lp.n), np.zeros(lp.m))
+        warm = self.warm_start
+        x, y = zeros if warm is None else self.reduction.restoration.reduced_start(*warm)
         # a column without entries is best at the bound that its cost prices
         alone = np.diff(self.matrix.At.indptr) == 0
         best = np.where(lp.c > 0, lp.col_lower, np.where(lp.c < 0, lp.col_upper, x))

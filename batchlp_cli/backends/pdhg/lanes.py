@@ -25,7 +25,7 @@ from batchlp_cli.backends.pdhg.kernels.base import (
     set_rates,
 )
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
-from batchlp_cli.backends.pdhg.polish import polish
+from batchlp_cli.backends.pdhg.polish import best_point
 from batchlp_cli.backends.pdhg.restart import RestartState, fixed_point_error, wants_restart
 from batchlp_cli.backends.pdhg.termination import TerminationState
 from batchlp_cli.backends.pdhg.weight import WeightState, first_weight, update_weights
@@ -181,23 +181,7 @@ class Lanes:
             lp, given, restoration = course.lp_of(entry), course.given_of(entry), course.reduction.restoration
             x, y = point_of(self._kernel, self._tile, int(lane))
             d, e = displacement_of(self._kernel, self._tile, int(lane))
-            best = (np.inf, x, y)
-            At = course.matrix.At
-            for t in (0.0, *(2.0**k for k in range(16))):
-                xt = np.clip(x + t * d, lp.col_lower, lp.col_upper)
-                yt = y + t * e
-                yt = np.clip(yt, np.where(np.isfinite(lp.row_upper), -np.inf, 0.0), np.where(np.isfinite(lp.row_lower), np.inf, 0.0))
-                yt = np.where((np.sign(yt) * np.sign(y) < 0) & (lp.row_lower != lp.row_upper), 0.0, yt)
-                for ps, ds in ((xt, yt), (xt, y), (x, yt)):
-                    mer = float(termination.merit(termination.errors_of(lp, At, ps, ds))[0])
-                    if mer < best[0]: best = (mer, ps, ds, t)
-                if t in (0.0, 4.0, 64.0, 1024.0):
-                    ps, ds = polish(p, course.matrix, lp, xt, yt)
-                    for ps, ds in ((ps, ds), (ps, yt), (xt, ds)):
-                        mer = float(termination.merit(termination.errors_of(lp, At, ps, ds))[0])
-                        if mer < best[0]: best = (mer, ps, ds, -t)
-            if "Q" in __import__("os").environ: print(self._iterations[lane], merits[lane], best[0], best[-1])
-            _, x, y, _ = best
+            x, y = best_point(p, course.matrix, lp, (x, y), (d, e))
             X, Y = restoration.point(given, x), restoration.prices(given.c, y)
             reached = float(termination.merit(termination.errors_of(given, restoration.At, X, Y))[0])
             if reached <= course.parameters.termination.margin * course.settings.tol:
@@ -331,7 +315,9 @@ class Lanes:
                 continue
             elif not self._last:
                 start = {"x": x, "y": y} if finite[lane] else {}
-                self._hand_on(int(lane), course.waiting["float64"], omega=float(self._weight.omega[lane]) if start else None, **start)
+                self._hand_on(
+                    int(lane), course.waiting["float64"], omega=float(self._weight.omega[lane]) if start else None, **start
+                )
                 continue
             else:
                 why = f"stalled: no progress since iteration {self._done.best_at[lane]:.0f}" if finite[lane] else "not finite"

@@ -1,4 +1,7 @@
-"""From a rough point to the point that its active set defines: least-squares steps on what is active, tried now and then.
+"""Long steps, tried now and then: along the way that a lane goes, and to the point that its active set defines.
+
+Between two changes of its active set a lane drifts along nearly the same direction for thousands of steps, so points far ahead
+on its way are looked at, each with and without least-squares steps on what is active there.
 
 PDHG's projections leave exact bounds and exact zeros, so an iterate names its active set: F, the columns between their bounds,
 and R, the rows with a price. An optimum with that set has A[R, F] x_F = b_R - (rest) and A[R, F]' y_R = c_F, two systems
@@ -15,6 +18,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from batchlp_cli.backends.pdhg.scaling import ScaledMatrix
+from batchlp_cli.backends.pdhg.termination import errors_of
 from batchlp_cli.problem import LinearProgram, Vector
 
 
@@ -22,10 +26,12 @@ from batchlp_cli.problem import LinearProgram, Vector
 class PolishParameters:
     """When and how points are polished.
 
-    first: iterations of a lane before the first try (default 1000); spacing: growth of the iterations between tries (default 1.25).
-    rounds: least-squares steps a try (default 6). regular: weight of the regularisation (default 1e-9). refinements: steps that
-    take it out again (default 3). most_entries: nonzeros of the matrix above which there is no try (default 500,000).
-    gain: a merit below this share of the lane's lets the lane go on from the polished point (default 0.5).
+    first: iterations of a lane before the first try (default 1000); spacing: growth of the iterations between tries
+    (default 1.25). rounds: least-squares steps a try (default 6). regular: weight of the regularisation (default 1e-9).
+    refinements: steps that take it out again (default 3). most_entries: nonzeros of the matrix above which there is no try
+    (default 500,000). ahead: how far along the last move points are looked at, as powers of 2 (default 16); polished: those
+    that are polished too. gain: a merit below this share of the lane's lets the lane go on from the polished point (default
+    0.5).
     """
 
     first: int = 1000
@@ -34,7 +40,44 @@ class PolishParameters:
     regular: float = 1e-9
     refinements: int = 3
     most_entries: int = 500_000
+    ahead: int = 16
+    polished: tuple[float, ...] = (0.0, 4.0, 64.0, 1024.0)
     gain: float = 0.5
+
+
+Point = tuple[Vector, Vector]
+
+
+def best_point(p: PolishParameters, matrix: ScaledMatrix, lp: LinearProgram, point: Point, move: Point) -> Point:
+    """Returns the best of the points x [n], y [m] ahead of a lane and of their polished ones, x and y chosen each for itself.
+
+    move: how far x and y went since the last restart.
+    """
+    best, best_merit = point, np.inf
+    for t in (0.0, *(2.0**k for k in range(p.ahead))):
+        ahead = _ahead(lp, point, move, t)
+        pairs = [ahead, (ahead[0], point[1]), (point[0], ahead[1])]
+        if t in p.polished:
+            near = polish(p, matrix, lp, *ahead)
+            pairs += [near, (near[0], ahead[1]), (ahead[0], near[1])]
+        for pair in pairs:
+            errors = errors_of(lp, matrix.At, *pair)
+            merit = float(errors.max()) if np.isfinite(errors).all() else np.inf
+            if merit < best_merit:
+                best, best_merit = pair, merit
+    return best
+
+
+def _ahead(lp: LinearProgram, point: Point, move: Point, t: float) -> Point:
+    """Returns the point t moves ahead, within its bounds and signs; prices stop at 0."""
+    x = np.clip(point[0] + t * move[0], lp.col_lower, lp.col_upper)
+    y = _signed(lp.row_lower, lp.row_upper, point[1] + t * move[1])
+    return x, np.where((np.sign(y) * np.sign(point[1]) < 0) & (lp.row_lower != lp.row_upper), 0.0, y)
+
+
+def _signed(lower: Vector, upper: Vector, y: Vector) -> Vector:
+    """Returns y with 0 where it prices an infinite side."""
+    return np.clip(y, np.where(np.isfinite(upper), -np.inf, 0.0), np.where(np.isfinite(lower), np.inf, 0.0))
 
 
 def polish(p: PolishParameters, matrix: ScaledMatrix, lp: LinearProgram, x: Vector, y: Vector) -> tuple[Vector, Vector]:
@@ -56,7 +99,7 @@ def polish(p: PolishParameters, matrix: ScaledMatrix, lp: LinearProgram, x: Vect
         y[R] += step[1]
         x = np.clip(x, lv, uv)
         # a price keeps the sign that its finite sides allow, and does not cross 0 unless both are
-        y = np.clip(y, np.where(np.isfinite(uc), -np.inf, 0.0), np.where(np.isfinite(lc), np.inf, 0.0))
+        y = _signed(lc, uc, y)
         crossed = (np.sign(y[R]) * np.sign(before[1]) < 0) & (lc != uc)[R]
         y[R[crossed]] = 0.0
         if np.array_equal(before[0], x[F]) and np.array_equal(before[1], y[R]):
@@ -68,7 +111,8 @@ def _least_steps(p: PolishParameters, M: sp.csr_array, b: Vector, g: Vector) -> 
     """Returns the least dx with M dx = b and a dy with M' dy = g, both in the sense of least squares; None where it fails."""
     rows, cols = M.shape
     # [I  M'; M  -delta I] [dx; u] = [0; b],   and with [g; 0] on the right  [.; dy]
-    K = sp.csc_array(sp.block_array([[sp.eye_array(cols), M.T], [M, -p.regular * sp.eye_array(rows)]]))
+    Mt = sp.csr_array(M.T)
+    K = sp.csc_array(sp.block_array([[sp.csr_array(sp.eye_array(cols)), Mt], [M, sp.csr_array(-p.regular * sp.eye_array(rows))]]))
     right = np.zeros((cols + rows, 2))
     right[cols:, 0], right[:cols, 1] = b, g
     try:
@@ -76,7 +120,7 @@ def _least_steps(p: PolishParameters, M: sp.csr_array, b: Vector, g: Vector) -> 
     except (RuntimeError, MemoryError):
         return None  # singular to working precision, or too large
     z = factors.solve(right)
-    exact = sp.csc_array(sp.block_array([[sp.eye_array(cols), M.T], [M, None]]))
+    exact = sp.csc_array(sp.block_array([[sp.csr_array(sp.eye_array(cols)), Mt], [M, sp.csr_array((rows, rows))]]))
     for _ in range(p.refinements):
         z += factors.solve(right - exact @ z)
     return (z[:cols, 0], z[cols:, 1]) if np.isfinite(z).all() else None

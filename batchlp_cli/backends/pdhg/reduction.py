@@ -253,10 +253,13 @@ class _Work:
             return Reduction(self.batch, self._restoration(rows), tuple(self.hints))
         base = self.batch.base
         # where members agree the hull is the base; elsewhere the base moves as all members do
-        lc, uc = (np.where(self.varied_row, low + by, hull) for low, by, hull in zip(
-            (base.row_lower, base.row_upper), self.shift, self.row[:2], strict=True))
-        lv, uv = (np.where(self.varied_col, own, hull) for own, hull in zip(
-            (base.col_lower, base.col_upper), self.col[:2], strict=True))
+        lc, uc = (
+            np.where(self.varied_row, low + by, hull)
+            for low, by, hull in zip((base.row_lower, base.row_upper), self.shift, self.row[:2], strict=True)
+        )
+        lv, uv = (
+            np.where(self.varied_col, own, hull) for own, hull in zip((base.col_lower, base.col_upper), self.col[:2], strict=True)
+        )
         small = LinearProgram(base.name, self.c[cols], _by_rows(self.A[rows][:, cols]), lc[rows], uc[rows], lv[cols], uv[cols])
         labels = ()
         return Reduction(

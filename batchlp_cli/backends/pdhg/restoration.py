@@ -152,7 +152,8 @@ def _slack_values(step: Slacks, lp: LinearProgram, rest: Vector) -> Vector:
     ends = np.stack([(low - rest) / step.a, (high - rest) / step.a])
     # low <= rest + a x <= high
     value = np.clip(np.clip(0.0, step.lower, step.upper), ends.min(axis=0), ends.max(axis=0))
-    return np.clip(value, step.lower, step.upper)
+    within: Vector = np.clip(value, step.lower, step.upper)
+    return within
 
 
 def _cone(lp: LinearProgram) -> LinearProgram:

@@ -219,7 +219,8 @@ def open_alone(course: Course, entry: Entry) -> Course:
     given = LPBatch(given.member(0), Changes(), given.names)
     reduction = reduce_batch(given, parameters.reduction)
     matrix = scale_matrix(reduction.batch.base.A, parameters.scaling)
-    assert entry.x is not None and entry.y is not None
+    assert entry.x is not None
+    assert entry.y is not None
     x, y = reduction.restoration.reduced_start(entry.x, entry.y)
     own = replace(entry, member=0, label=entry.member, x=x, y=y if entry.ray is None else np.zeros_like(y), omega=None)
     own.x = np.clip(x, reduction.batch.base.col_lower, reduction.batch.base.col_upper)
