@@ -140,7 +140,7 @@ class LPBatch:
         """Returns the batch of LPs that share the first one's matrix; raises ModelError where one does not."""
         base = lps[0]
         for lp in lps[1:]:
-            if lp.A is not base.A and not same_matrix(lp, base):
+            if not same_matrix(lp, base):
                 raise ModelError(f"{lp.name} and {base.name} have different matrices")
         changes = Changes.concatenate(difference(base, lp) for lp in lps)
         return LPBatch(base, changes, tuple(lp.name for lp in lps), tuple(Labels.of(lp) for lp in lps))
@@ -166,6 +166,7 @@ class LPBatch:
         label = self.label(i)
         return replace(
             self.base,
+            A=self.base.rows.as_scipy_later(),
             name=self.names[i],
             maximize=label.maximize,
             integer=label.integer,
@@ -212,9 +213,4 @@ def difference(base: LinearProgram, lp: LinearProgram) -> Changes:
 
 def same_matrix(a: LinearProgram, b: LinearProgram) -> bool:
     """Tells whether two LPs have the same shape, pattern and values."""
-    return (
-        a.A.shape == b.A.shape
-        and np.array_equal(a.A.indptr, b.A.indptr)
-        and np.array_equal(a.A.indices, b.A.indices)
-        and np.array_equal(a.A.data, b.A.data)
-    )
+    return a.rows.equals(b.rows)

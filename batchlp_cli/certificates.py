@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from batchlp_cli.problem import Vector
-from batchlp_cli.safe_bound import BoundParts, Numbers, bound_parts, gamma, priced, times, with_implied_bounds
+from batchlp_cli.safe_bound import BoundParts, Numbers, bound_parts, gamma, priced, with_implied_bounds
 from batchlp_cli.solution import Solution
 
 Word = tuple[int, str, tuple[str, ...]]
@@ -114,8 +114,8 @@ def check_unbounded(numbers: Numbers, solutions: Sequence[Solution], members: Se
 def _leaves_cone(part: Numbers, D: Vector) -> Vector:
     """Returns by how much, rounding included, D [B, n] leaves the recession cones of row and column bounds: [B]."""
     matrix = part.matrix
-    along = times(matrix.A, D)
-    error = gamma(np.diff(matrix.A.indptr) + 2.0) * times(abs(matrix.A), np.abs(D))
+    along = matrix.times(D)
+    error = gamma(matrix.row_counts + 2) * matrix.times(np.abs(D), absolute=True)
     zero = np.zeros((1, D.shape[1]))
     violation = np.zeros(len(D))
     for value, slack, lower, upper in (

@@ -5,42 +5,55 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from typing import TYPE_CHECKING
 
 from batchlp_cli.events import Begun, Event, InputRead, Note, RowReady
+from batchlp_cli.events import Progress as Progressed
 from batchlp_cli.inspection import GroupView, Inspection
 from batchlp_cli.report.rows import RESULT_FIELDS, json_line
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+    from rich.table import Table
 
 _COLOURS = {"optimal": "green", "infeasible": "yellow", "unbounded": "yellow"}
 _WIDE = 10_000  # columns of a table that no terminal cuts
 
 
 class Talk:
-    """Shows the events of a run. `form` is auto, table, jsonl or csv; auto is a table when stdout is a terminal."""
+    """Shows the events of a run. `form` is auto, table, jsonl or csv; auto is a table when stdout is a terminal.
 
-    def __init__(self, form: str, *, quiet: bool, verbose: int) -> None:
+    fields: the keys of a row. headings: of the table, by key, where rows are not those of solved instances. digits: of the
+    numbers in that table. A row of kind model ends those of a study's model, and is told in words instead of in the table.
+    """
+
+    def __init__(
+        self,
+        form: str,
+        *,
+        quiet: bool,
+        verbose: int,
+        fields: Sequence[str] = RESULT_FIELDS,
+        headings: Mapping[str, str] | None = None,
+        digits: int = 4,
+    ) -> None:
+        self._digits = digits
+        self._fields, self._headings = list(fields), headings
         terminal = sys.stdout.isatty()
         self.form = ("table" if terminal else "jsonl") if form == "auto" else form
         self.level = 0 if quiet else 1 + verbose
-        self._out = Console(file=sys.stdout, width=None if terminal else _WIDE, highlight=False)
-        self._err = Console(file=sys.stderr, highlight=False, soft_wrap=True)
         self._rows: list[Mapping[str, object]] = []
         self._header = False
         self._progress: Progress | None = None
         self._task: TaskID | None = None
         self._read = self._done = self._total = 0
         if sys.stderr.isatty() and not quiet:
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-            rate = TextColumn("{task.fields[rate]}")
-            self._progress = Progress(*columns, rate, TimeRemainingColumn(), console=self._err, transient=True)
+            self._progress = _progress()
 
     def __enter__(self) -> Talk:
         if self._progress is not None:
@@ -55,8 +68,12 @@ class Talk:
 
     def say(self, text: str, level: int = 1) -> None:
         """Says a sentence on stderr unless the user wants less talk than that."""
-        if level <= self.level:
-            self._err.print(escape(text))
+        if level > self.level:
+            return
+        if self._progress is not None:
+            self._progress.console.print(text, markup=False, soft_wrap=True)  # above the bar
+        else:
+            print(text, file=sys.stderr, flush=True)
 
     def listen(self, event: Event) -> None:
         """Shows one event of the pipeline."""
@@ -70,21 +87,30 @@ class Talk:
             case InputRead():
                 self._read += 1
                 self._move()
-            case RowReady(row):
-                self._done += 1
+            case RowReady(row, line):
+                self._done += row.get("kind", "model") == "model"
                 self._move()
-                self._row(row)
+                self._row(row, line)
+            case Progressed(what, done, of):
+                if self._progress is not None and self._task is not None:
+                    self._progress.update(self._task, description=f"{what} {done} of {of}")
 
-    def finish(self, report: Mapping[str, object], output: Path | None) -> None:
-        """Ends the data on stdout and says on stderr what the run came to."""
+    def finish_rows(self, text: str) -> None:
+        """Ends the data on stdout and says a sentence on stderr."""
         if self._progress is not None:
             self._progress.stop()
         if self.form == "table":
             self._show_table()
         sys.stdout.flush()
-        self.say(summary(report))
+        self.say(text)
+
+    def finish(self, report: Mapping[str, object], output: Path | None) -> None:
+        """Ends the data on stdout and says on stderr what the run came to."""
+        self.finish_rows(summary(report))
         if output is not None:
-            self.say(f"rows, solutions and report are in {output}")
+            self.say(
+                f"rows, solutions and report are in {output}; batchlp report {shlex.quote(str(output))} shows what they come to"
+            )
 
     def show_inspection(self, found: Inspection) -> None:
         """Shows groups and unreadable inputs in the form that was asked for."""
@@ -93,15 +119,28 @@ class Talk:
         records = [_group_record(view) for view in found.groups]
         records += [{"unreadable": shown, "error": error} for shown, error in found.unreadable]
         if self.form == "table":
-            self._out.print(_group_table(found.groups))
+            _print_table(_group_table(found.groups))
             for shown, error in found.unreadable:
-                self._out.print(escape(f"unreadable: {shown}: {error}"))
+                print(f"unreadable: {shown}: {error}")
         elif self.form == "jsonl":
             for record in records:
                 sys.stdout.write(json.dumps(record) + "\n")
         else:
             names = list(dict.fromkeys(key for record in records for key in record))
             self._csv(names, records)
+        sys.stdout.flush()
+
+    def show_records(self, records: Sequence[Mapping[str, object]], headings: Mapping[str, str]) -> None:
+        """Shows records in the form that was asked for: all keys as data, those of `headings` (key: heading) as a table."""
+        if self._progress is not None:
+            self._progress.stop()
+        if self.form == "table":
+            _print_table(_record_table(records, headings, 4))
+        elif self.form == "jsonl":
+            for record in records:
+                sys.stdout.write(json_line(record) + "\n")
+        else:
+            self._csv(list(dict.fromkeys(key for record in records for key in record)), [dict(record) for record in records])
         sys.stdout.flush()
 
     def _move(self) -> None:
@@ -112,12 +151,12 @@ class Talk:
         words = "solving" if self._done else f"reading {self._read}"
         self._progress.update(self._task, completed=self._done, description=words, rate=speed)
 
-    def _row(self, row: Mapping[str, object]) -> None:
+    def _row(self, row: Mapping[str, object], line: str) -> None:
         if self.form == "jsonl":
-            sys.stdout.write(json_line(row) + "\n")
+            sys.stdout.write(line + "\n")
             sys.stdout.flush()
         elif self.form == "csv":
-            self._csv(list(RESULT_FIELDS), [row], header=not self._header)
+            self._csv(self._fields, [row], header=not self._header)
             self._header = True
             sys.stdout.flush()
         else:
@@ -133,6 +172,15 @@ class Talk:
         sys.stdout.write(text.getvalue())
 
     def _show_table(self) -> None:
+        from rich.markup import escape
+        from rich.table import Table
+
+        if self._headings is not None:
+            records = [row for row in self._rows if row.get("kind") != "model"]
+            if records:
+                _print_table(_record_table(records, self._headings, self._digits))
+            self._rows = []
+            return
         table = Table()
         table.add_column("input", overflow="fold")
         for heading in ("status", "verified"):
@@ -147,8 +195,53 @@ class Talk:
             time = _number(row["solve_time"], ".3f")
             yes = "yes" if row["verified"] else "no"
             table.add_row(escape(str(row["input"])), f"[{colour}]{status}[/]", yes, *shown, time, escape(remark(row)))
-        self._out.print(table)
+        _print_table(table)
         self._rows = []
+
+
+def _progress() -> Progress:
+    """Returns the bar for a terminal on stderr, not yet shown. rich is imported only by those whom it shows something."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    rate = TextColumn("{task.fields[rate]}")
+    console = Console(file=sys.stderr, highlight=False)
+    return Progress(*columns, rate, TimeRemainingColumn(), console=console, transient=True)
+
+
+def _print_table(table: Table) -> None:
+    from rich.console import Console
+
+    Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(table)
+
+
+def _record_table(records: Sequence[Mapping[str, object]], headings: Mapping[str, str], digits: int) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table()
+    for key, heading in headings.items():
+        numeric = any(isinstance(record[key], int | float) for record in records)
+        table.add_column(heading, justify="right" if numeric else "left", overflow="fold")
+    for record in records:
+        table.add_row(*(escape(_cell(record[key], digits)) for key in headings))
+    return table
+
+
+def _cell(value: object, digits: int) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:.{digits}g}"
+        case list():
+            return ", ".join(map(str, value))
+    return str(value)
 
 
 def _number(value: object, form: str) -> str:
@@ -183,6 +276,9 @@ def _group_record(view: GroupView) -> dict[str, object]:
 
 
 def _group_table(groups: list[GroupView]) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table("group")
     for heading in ("members", "rows", "columns", "nonzeros", "memory"):
         table.add_column(heading, justify="right")

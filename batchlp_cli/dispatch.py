@@ -19,11 +19,21 @@ class Choice:
 
 def choose_backend(batch: LPBatch, settings: SolveSettings) -> Choice:
     """Returns the backend that a batch goes to."""
+    if settings.backend is BackendName.AUTO:
+        return Choice(settings.backend, "measured on the first members")
     if settings.backend is BackendName.PDHG:
         return Choice(settings.backend, "restarted PDHG over lanes, as asked for")
     start = "each member goes on from the last basis, or starts cold with presolve, whichever is measured faster"
-    reason = "one member: cold with presolve" if len(batch) == 1 else start
+    alone = "one member: cold with presolve" + ", or from its stored basis" * (settings.starts is not None)
+    reason = alone if len(batch) == 1 else start
     return Choice(settings.backend, f"HiGHS dual simplex; {reason}")
+
+
+def wants_crossover(solution: Solution, verdict: Verdict, settings: SolveSettings) -> bool:
+    """Tells whether a member's proved optimum is to become a basic solution: only lanes bring others."""
+    has_start = solution.x is not None and solution.y is not None and solution.r is not None
+    optimal = verdict.verified and solution.status is Status.OPTIMAL
+    return settings.crossover and optimal and has_start and solution.backend == BackendName.PDHG
 
 
 def deserves_second_try(solution: Solution, verdict: Verdict, settings: SolveSettings) -> bool:

@@ -28,10 +28,20 @@ class InputRead:
 
 @dataclass(frozen=True, slots=True)
 class RowReady:
-    """A result row is complete and, where there is a run folder, on disk."""
+    """A result row is complete and, where there is a run folder, on disk. line: the row as JSON, without the line's end."""
 
     row: Mapping[str, object]
+    line: str
 
 
-Event = Note | Begun | InputRead | RowReady
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the work on one model is: what is counted, how many are done, and of how many."""
+
+    what: str
+    done: int
+    of: int
+
+
+Event = Note | Begun | InputRead | RowReady | Progress
 Listen = Callable[[Event], None]

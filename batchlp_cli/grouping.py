@@ -80,7 +80,7 @@ class Grouper:
         families = self._families.setdefault(matrix_digest, [])
         self._families.move_to_end(matrix_digest)
         for family in families:
-            if family.base.A is lp.A or same_matrix(family.base, lp):
+            if same_matrix(family.base, lp):
                 break
         else:
             family = _Family(self._new_id(matrix_digest, len(families)), lp, Labels.of(lp))
@@ -125,26 +125,25 @@ def _same_label(a: Labels, b: Labels) -> bool:
 
 def unlike(a: LinearProgram, b: LinearProgram) -> str:
     """Returns in words why two LPs are not in one batch: their shapes, the pattern or the values of their matrices."""
-    if a.A.shape != b.A.shape:
+    if a.rows.shape != b.rows.shape:
         return f"{a.name} has {a.m} rows and {a.n} columns, {b.name} has {b.m} rows and {b.n} columns"
     in_a, in_b = _places(a), _places(b)
     if not np.array_equal(in_a, in_b):
         return _unlike_pattern(a, b, in_a, in_b)
-    differs = np.flatnonzero(a.A.data != b.A.data)
+    differs = np.flatnonzero(a.rows.data != b.rows.data)
     if not differs.size:
         return f"{a.name} and {b.name} have the same matrix"
     first = int(differs[0])
     row, col = divmod(int(in_a[first]), a.n)
     return (
         f"{differs.size} of {a.nnz} coefficients differ, the first in row {a.row_name(row)}, column {a.col_name(col)}: "
-        f"{float(a.A.data[first])!r} in {a.name}, {float(b.A.data[first])!r} in {b.name}"
+        f"{float(a.rows.data[first])!r} in {a.name}, {float(b.rows.data[first])!r} in {b.name}"
     )
 
 
 def _places(lp: LinearProgram) -> Indices:
     """Returns row * n + column of each stored coefficient, ascending."""
-    rows = np.repeat(np.arange(lp.m, dtype=np.int64), np.diff(lp.A.indptr))
-    return rows * lp.n + lp.A.indices
+    return lp.rows.row_of.astype(np.int64) * lp.n + lp.rows.indices
 
 
 def _unlike_pattern(a: LinearProgram, b: LinearProgram, in_a: Indices, in_b: Indices) -> str:

@@ -14,6 +14,7 @@ from batchlp_cli.files.read import ModelReader, ReadRequest
 from batchlp_cli.grouping import Group, Grouper, unlike
 from batchlp_cli.interrupts import Interruptions
 from batchlp_cli.problem import LinearProgram
+from batchlp_cli.producers import Producer, scenario_groups
 from batchlp_cli.settings import SolveSettings
 
 EXAMPLES = 3
@@ -65,8 +66,12 @@ class Inspection:
         return 1 if self.unreadable else 0
 
 
-def inspect_inputs(discovery: Discovery, settings: SolveSettings, stdin: bytes | None, listen: Listen) -> Inspection:
-    """Reads and groups the inputs, in the same windows as a run, and returns what would be solved."""
+def inspect_inputs(
+    discovery: Discovery, settings: SolveSettings, stdin: bytes | None, listen: Listen, producer: Producer | None = None
+) -> Inspection:
+    """Reads and groups the inputs, in the same windows as a run, and returns what would be solved.
+
+    producer: makes scenarios of the one model that is read."""
     for note in discovery.notes:
         listen(Note(note))
     shown = {i.index: i.shown for i in discovery.inputs}
@@ -83,6 +88,13 @@ def inspect_inputs(discovery: Discovery, settings: SolveSettings, stdin: bytes |
             listen(InputRead())
             if outcome.lp is None:
                 unreadable.append((shown[outcome.key], outcome.error))
+                continue
+            if producer is not None:
+                for note in producer.open(outcome):
+                    listen(Note(note))
+                for window in scenario_groups(producer, outcome, settings.memory_bytes):
+                    names = {key: source.shown for key, source in window.sources.items()}
+                    _look(window.groups, views, bases, names, settings)
                 continue
             grouper.add(outcome.key, outcome.lp, outcome.matrix_digest)
             if grouper.memory_bytes > settings.memory_bytes:
@@ -114,7 +126,7 @@ def _nearest(base: LinearProgram, bases: dict[str, LinearProgram]) -> str:
     Two groups look alike when their shapes agree, or most of their column names.
     """
     for group, other in bases.items():
-        if other.A.shape == base.A.shape:
+        if other.rows.shape == base.rows.shape:
             return f"not in {group} since {unlike(other, base)}"
     names = set(base.col_names)
     for group, other in bases.items():

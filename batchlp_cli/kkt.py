@@ -19,7 +19,7 @@ import numpy as np
 from batchlp_cli.batch import Field, Indices, LPBatch
 from batchlp_cli.certificates import Word, check_farkas, check_unbounded, crossing
 from batchlp_cli.problem import Mask, Vector
-from batchlp_cli.safe_bound import Matrix, Numbers, lower_bound, times
+from batchlp_cli.safe_bound import Matrix, Numbers, lower_bound
 from batchlp_cli.solution import DECIDED, Residuals, Solution, Status, Verdict
 
 SLICE_BYTES = 8 << 20
@@ -41,10 +41,10 @@ def verify(batch: LPBatch, solutions: Sequence[Solution], tol: float, matrix: Ma
     """
     if len(solutions) != len(batch):
         raise ValueError(f"{len(solutions)} solutions for a batch of {len(batch)} members")
-    if matrix is not None and matrix.A is not batch.base.A:
+    if matrix is not None and not matrix.rows.shares(batch.base.rows):
         raise ValueError("the matrix given is not that of the batch's base")
     verdicts: list[Verdict] = []
-    for part, numbers, offset in _slices(batch, matrix or Matrix(batch.base.A)):
+    for part, numbers, offset in _slices(batch, matrix or Matrix(batch.base.rows, len(batch))):
         verdicts += _verify_slice(numbers, offset, solutions[len(verdicts) : len(verdicts) + len(part)], tol)
     return verdicts
 
@@ -59,7 +59,7 @@ def dual_bound(batch: LPBatch, Y: Vector) -> Vector:
         raise ValueError(f"the row duals have shape {np.shape(Y)}, expected {expected}")
     bounds = np.full(len(batch), -np.inf)
     done = 0
-    for part, numbers, offset in _slices(batch, Matrix(batch.base.A)):
+    for part, numbers, offset in _slices(batch, Matrix(batch.base.rows, len(batch))):
         here = slice(done, done + len(part))
         bounds[here] = lower_bound(numbers, np.asarray(Y[here], dtype=np.float64), offset)
         done += len(part)
@@ -97,32 +97,44 @@ class Measures:
     own_rel: Vector
     worst_row: Indices
 
-    def of(self, k: int) -> Residuals:
-        """Returns the residuals of member k."""
-        return Residuals(*(float(value) for value in self.residuals[:, k]))
-
 
 def _verify_slice(numbers: Numbers, offset: Vector, solutions: Sequence[Solution], tol: float) -> list[Verdict]:
-    m, n = numbers.matrix.A.shape
+    m, n = numbers.matrix.rows.shape
     measures = _measure(numbers, offset, solutions)
     crossed = crossing(numbers, len(solutions))
-    faults = [_fault(s, m, n) for s in solutions]
+    faults = _faults(solutions, m, n)
     sound = [k for k, s in enumerate(solutions) if not faults[k] and not crossed[k]]
     infeasible = [k for k in sound if solutions[k].status is Status.INFEASIBLE]
     unbounded = [k for k in sound if solutions[k].status is Status.UNBOUNDED]
     rays = {word[0]: word for word in check_farkas(numbers, solutions, infeasible, tol)}
     rays |= {word[0]: word for word in check_unbounded(numbers, solutions, unbounded, tol)}
+    proved = _all_within(measures, tol)
+    residuals = measures.residuals.T.tolist()
+    objectives, bounds = measures.objective.tolist(), measures.bound.tolist()
     verdicts = []
     for k, solution in enumerate(solutions):
+        is_optimal = solution.status is Status.OPTIMAL
+        if is_optimal and proved[k] and not faults[k] and not crossed[k]:
+            verdicts.append(Verdict(True, objectives[k], bounds[k], Residuals(*residuals[k])))
+            continue
         reason, notes = _judge(solution, faults[k], crossed[k], rays.get(k))
         if not reason and k not in rays and not crossed[k]:
             reason, notes = _why_not_optimal(measures, k, tol), _row_notes(measures, k, tol)
         elif not reason and solution.status is Status.UNBOUNDED:
             reason, notes = _why_not_feasible(measures, k, tol), (*notes, *_row_notes(measures, k, tol))
-        objective = float(measures.objective[k]) if solution.status is Status.OPTIMAL and not reason else None
-        verdict = Verdict(not reason, objective, float(measures.bound[k]), measures.of(k), reason, () if reason else notes)
+        objective = objectives[k] if is_optimal and not reason else None
+        verdict = Verdict(not reason, objective, bounds[k], Residuals(*residuals[k]), reason, () if reason else notes)
         verdicts.append(verdict)
     return verdicts
+
+
+def _all_within(measures: Measures, tol: float) -> list[bool]:
+    """Returns for each member whether every test of `_why_not_optimal` passes and there is nothing to note."""
+    r = measures.residuals
+    tested = np.stack([r[1], r[3], r[5], measures.wrong_r])
+    fine = (np.isfinite(tested) & (tested <= tol)).all(axis=0) & np.isfinite(measures.objective)
+    passes: list[bool] = (fine & ~(measures.own_rel > np.sqrt(tol))).tolist()
+    return passes
 
 
 def _judge(solution: Solution, fault: str, crossed: str, ray: Word | None) -> tuple[str, tuple[str, ...]]:
@@ -154,8 +166,24 @@ def _fault(solution: Solution, m: int, n: int) -> str:
     return ""
 
 
+def _faults(solutions: Sequence[Solution], m: int, n: int) -> list[str]:
+    """Returns `_fault` of each claim; where all are optimal and in form, which is mostly so, without looking one by one."""
+    claims = {Status.OPTIMAL} == {s.status for s in solutions}
+    for name, size in (("x", n), ("y", m), ("r", n)) if claims else ():
+        vectors = [getattr(s, name) for s in solutions]
+        shapes = {None if vector is None else np.shape(vector) for vector in vectors}
+        if shapes != {(size,)} or not np.isfinite(np.array(vectors)).all():
+            claims = False
+    return [""] * len(solutions) if claims else [_fault(s, m, n) for s in solutions]
+
+
 def _stack(vectors: Sequence[Vector | None], size: int) -> tuple[Vector, Mask]:
     """Returns the vectors as rows [B, size], and which are usable; missing, of wrong length or not finite are rows of 0."""
+    if all(vector is not None and np.shape(vector) == (size,) for vector in vectors):
+        whole = np.array(vectors, dtype=np.float64).reshape(len(vectors), size)
+        finite: Mask = np.asarray(np.isfinite(whole).all(axis=1), dtype=np.bool_)
+        whole[~finite] = 0.0
+        return whole, finite
     rows, usable = np.zeros((len(vectors), size)), np.zeros(len(vectors), dtype=np.bool_)
     for k, vector in enumerate(vectors):
         if vector is not None and np.shape(vector) == (size,) and np.isfinite(vector).all():
@@ -165,14 +193,14 @@ def _stack(vectors: Sequence[Vector | None], size: int) -> tuple[Vector, Mask]:
 
 def _measure(numbers: Numbers, offset: Vector, solutions: Sequence[Solution]) -> Measures:
     """Returns residuals, objective and safe bound of every member from its claimed x, y and r."""
-    m, n = numbers.matrix.A.shape
+    m, n = numbers.matrix.rows.shape
     x, has_x = _stack([s.x for s in solutions], n)
     y, has_y = _stack([s.y for s in solutions], m)
     claimed, has_r = _stack([s.r for s in solutions], n)
     with np.errstate(over="ignore", invalid="ignore"):
         p = (numbers.cost * x).sum(axis=1)
         primal_abs, primal_rel, own_rel, worst_row = _primal(numbers, x)
-        r = numbers.cost - times(numbers.matrix.At, y)
+        r = numbers.cost - numbers.matrix.transposed_times(y)
         dual_abs, D = _dual(numbers, y, r)
         scale = 1 + _norm(numbers.cost)
         gap = np.abs(p - D)
@@ -189,7 +217,7 @@ def _measure(numbers: Numbers, offset: Vector, solutions: Sequence[Solution]) ->
 def _primal(numbers: Numbers, x: Vector) -> tuple[Vector, Vector, Vector, Indices]:
     """Returns the absolute and the relative primal residual, and the worst row relative to its own bound, with its index."""
     lc, uc, lv, uv = numbers.row_lower, numbers.row_upper, numbers.col_lower, numbers.col_upper
-    activity = times(numbers.matrix.A, x)
+    activity = numbers.matrix.times(x)
     rows = np.maximum(np.maximum(lc - activity, activity - uc), 0.0)  # maximum hands a NaN on
     cols = np.maximum(np.maximum(lv - x, x - uv), 0.0)
     b = np.maximum(_finite_size(lc), _finite_size(uc))

@@ -8,13 +8,17 @@ row i and y_i < 0 its upper side, and likewise for r_j and the bounds of column 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from batchlp_cli.errors import ModelError
+from batchlp_cli.matrix import Csr
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 Vector = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 Mask = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
@@ -28,6 +32,7 @@ class LinearProgram:
     col_upper: [n] float64, infinities allowed; integer: [n] bool, the columns that were integer before relaxation.
     `maximize` tells that the file asked for a maximum: c and offset are then already negated, and whoever shows values,
     row duals or reduced costs to a person negates them again. Empty names mean that the file gave none.
+    rows: the arrays of A; who needs no algebra takes these, since A may be made only when it is first asked for.
 
     Raises ModelError when shapes disagree, a cost or a coefficient is not finite, or a bound is NaN.
     """
@@ -44,15 +49,25 @@ class LinearProgram:
     integer: Mask = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     row_names: tuple[str, ...] = ()
     col_names: tuple[str, ...] = ()
+    rows: Csr = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.A, sp.csr_array) and self.A.has_canonical_format and self.A.data.dtype == np.float64):
-            object.__setattr__(self, "A", canonical_matrix(self.A))
-        m, n = self.A.shape
+        given: Any = self.A
+        object.__setattr__(self, "rows", given if isinstance(given, Csr) else Csr.of(canonical_matrix(given)))
+        object.__delattr__(self, "A")  # from here on A comes from `rows`
+        m, n = self.rows.shape
         if self.integer.size == 0:
             object.__setattr__(self, "integer", np.zeros(n, dtype=np.bool_))
         self._check_lengths(m, n)
         self._check_values()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "A":  # its slot is empty
+            return self.rows.scipy
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return with_parts, ({part.name: getattr(self, part.name) for part in fields(self) if part.name != "A"},)
 
     def _check_lengths(self, m: int, n: int) -> None:
         expected = {"c": n, "row_lower": m, "row_upper": m, "col_lower": n, "col_upper": n, "integer": n}
@@ -65,7 +80,7 @@ class LinearProgram:
                 raise ModelError(f"{self.name}: {len(getattr(self, name))} {name}, expected none or {length}")
 
     def _check_values(self) -> None:
-        for name, array in (("cost", self.c), ("coefficient", self.A.data), ("objective offset", np.array([self.offset]))):
+        for name, array in (("cost", self.c), ("coefficient", self.rows.data), ("objective offset", np.array([self.offset]))):
             if not np.isfinite(array).all():
                 raise ModelError(f"{self.name}: a {name} is not a finite number")
         for name in ("row_lower", "row_upper", "col_lower", "col_upper"):
@@ -75,17 +90,17 @@ class LinearProgram:
     @property
     def m(self) -> int:
         """Number of rows."""
-        return int(self.A.shape[0])
+        return self.rows.shape[0]
 
     @property
     def n(self) -> int:
         """Number of columns."""
-        return int(self.A.shape[1])
+        return self.rows.shape[1]
 
     @property
     def nnz(self) -> int:
         """Number of non-zero coefficients."""
-        return int(self.A.nnz)
+        return self.rows.nnz
 
     @property
     def sign(self) -> float:
@@ -95,9 +110,8 @@ class LinearProgram:
     @property
     def memory_bytes(self) -> int:
         """Bytes of the arrays, with a fair guess for the names (Python strings of about 60 bytes)."""
-        arrays = (self.c, self.A.data, self.A.indices, self.A.indptr, self.row_lower, self.row_upper)
-        sizes = sum(a.nbytes for a in (*arrays, self.col_lower, self.col_upper, self.integer))
-        return sizes + 60 * (len(self.row_names) + len(self.col_names))
+        arrays = (self.c, self.row_lower, self.row_upper, self.col_lower, self.col_upper, self.integer)
+        return self.rows.nbytes + sum(a.nbytes for a in arrays) + 60 * (len(self.row_names) + len(self.col_names))
 
     def row_name(self, i: int) -> str:
         """Name of row i, R1, R2, ... where the file gave none."""
@@ -108,9 +122,22 @@ class LinearProgram:
         return self.col_names[j] if self.col_names else f"C{j + 1}"
 
 
+def with_parts(parts: Mapping[str, Any]) -> LinearProgram:
+    """Returns the linear program of fields that were checked before (all but A, which comes from `rows`), not checked again."""
+    lp = object.__new__(LinearProgram)
+    for name, value in parts.items():
+        object.__setattr__(lp, name, value)
+    return lp
+
+
 def canonical_matrix(A: Any) -> sp.csr_array:
-    """Returns A (any scipy sparse or dense matrix) as float64 CSR with sorted indices, no duplicates and no stored zeros."""
-    matrix: sp.csr_array = sp.csr_array(A).astype(np.float64)
+    """Returns A (any scipy sparse or dense matrix) as float64 CSR with sorted indices, no duplicates and no stored zeros;
+    the same object where it is so already."""
+    from scipy.sparse import csr_array
+
+    if isinstance(A, csr_array) and A.has_canonical_format and A.data.dtype == np.float64 and A.data.all():
+        return A
+    matrix: sp.csr_array = csr_array(A).astype(np.float64)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     matrix.sort_indices()

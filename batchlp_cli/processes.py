@@ -30,12 +30,13 @@ START_TRIES = 3
 
 
 class Ending(StrEnum):
-    """How a task ended: DONE has a value, the other three a message."""
+    """How a task ended: DONE has a value, RAISED, TIMED_OUT and CRASHED a message, CANCELLED neither."""
 
     DONE = "done"
     RAISED = "raised"
     TIMED_OUT = "timed_out"
     CRASHED = "crashed"
+    CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,26 +135,49 @@ class WorkerPool:
         self._slots = [_Slot(i) for i in range(jobs)]
         self._returned: deque[Task] = deque()
         self._outcomes: deque[Outcome] = deque()
+        self._cancelled: set[Hashable] = set()
         self._failed_starts = 0
         self._closed = False
         self._lock = threading.Lock()
         self._wake, self._waker = self._context.Pipe(duplex=False)
         close_at_exit(self)
 
-    def run(self, source: Source) -> Iterator[Outcome]:
+    def run(self, source: Source, more: Callable[[], bool] | None = None) -> Iterator[Outcome]:
         """Yields the outcome of every task of the source, in any order; ends when the source has nothing for any worker
-        and nothing is in flight, or when close() is called. One run at a time."""
+        and nothing is in flight, or when close() is called. One run at a time.
+
+        While more() is true it waits for wake() instead of ending, and then asks the source again.
+        """
         try:
             while True:
+                self._cancel()
                 self._feed(source)
+                busy = bool(self._returned) or any(slot.queue for slot in self._slots)
                 if self._outcomes:
                     yield self._outcomes.popleft()
-                elif self._closed or not (self._returned or any(slot.queue for slot in self._slots)):
+                elif self._closed or not (busy or (more is not None and more())):
                     return
                 else:
                     self._wait()
         finally:
             self._abandon()
+
+    def wake(self) -> None:
+        """Makes a run() in another thread ask its source again."""
+        with self._lock:
+            if not self._closed:
+                self._waker.send_bytes(b"")
+
+    def cancel(self, key: Hashable) -> None:
+        """Ends the task of that key, killing the worker that is at it; from any thread. One that is done stays done."""
+        self._cancelled.add(key)
+        self.wake()
+
+    def prepare(self, count: int) -> None:
+        """Starts up to `count` workers ahead of their first tasks. Not while a run is under way, but from any thread."""
+        for slot in self._slots[:count]:
+            if slot.process is None and not self._closed:
+                self._start(slot)
 
     def close(self) -> None:
         """Kills all workers at once; may be called twice and from any thread, and ends a run() in another thread."""
@@ -178,6 +202,15 @@ class WorkerPool:
                 task = self._returned.popleft() if self._returned else source(slot.index, slot.fresh)
                 if task is not None:
                     self._give(slot, task)
+
+    def _cancel(self) -> None:
+        """Ends the tasks that were cancelled; a worker that has one of them only ahead goes on until it begins it."""
+        for key in list(self._cancelled):
+            holders = [slot for slot in self._slots if any(task.key == key for task in slot.queue)]
+            if all(slot.sent and slot.queue[0].key == key for slot in holders):
+                self._cancelled.discard(key)
+                for slot in holders:
+                    self._blame(slot, Ending.CANCELLED, "")
 
     def _give(self, slot: _Slot, task: Task) -> None:
         payload = task.payload_for(slot.index, slot.fresh) if task.payload_for else task.payload
@@ -211,14 +244,16 @@ class WorkerPool:
     def _wait(self) -> None:
         """Waits for results, ends of workers, deadlines or close(), and turns what happened into outcomes."""
         live = [slot for slot in self._slots if slot.process is not None and slot.connection is not None]
-        if not live:
-            return
+        if not live and self._returned:
+            return  # a worker that did not start: its task is given to another
         owners: dict[object, _Slot] = {slot.connection: slot for slot in live}
         owners |= {slot.process.sentinel: slot for slot in live if slot.process is not None}
-        timeout = min(slot.expires() for slot in live) - time.monotonic()
+        timeout = min((slot.expires() for slot in live), default=float("inf")) - time.monotonic()
         happened = wait([*owners, self._wake], None if timeout == float("inf") else max(timeout, 0.0))  # type: ignore[list-item]
         for slot in {id(owners[h]): owners[h] for h in happened if h is not self._wake}.values():
             self._receive(slot)
+        while self._wake in happened and not self._closed and self._wake.poll():
+            self._wake.recv_bytes()
         now = time.monotonic()
         for slot in live:
             if slot.expires() <= now:
@@ -292,3 +327,4 @@ class WorkerPool:
             self._retire(slot)
         self._returned.clear()
         self._outcomes.clear()
+        self._cancelled.clear()

@@ -11,7 +11,7 @@ T = TypeVar("T")
 _END = object()
 
 
-def ready_lists(items: Iterator[T], most: int = 64) -> Iterator[list[T]]:
+def ready_lists(items: Iterator[T], most: int = 512) -> Iterator[list[T]]:
     """Yields all items in lists of at most `most`: whatever is ready, and never waiting to fill a list.
 
     The iterator runs in a thread of its own; an exception that it raises is raised here after the items before it.

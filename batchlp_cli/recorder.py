@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from batchlp_cli.batch import Labels, LPBatch
 from batchlp_cli.events import Listen, RowReady
 from batchlp_cli.files.results import RunFolder
 from batchlp_cli.files.write import BatchArchive, solution_text
 from batchlp_cli.problem import LinearProgram
-from batchlp_cli.report.rows import Row, Source, Totals, duplicate_row, result_row, unreadable_row
-from batchlp_cli.settings import SolutionFormat
+from batchlp_cli.report.rows import Model, Row, Source, Totals, duplicate_row, json_line, result_row, unreadable_row
+from batchlp_cli.settings import Selection, SolutionFormat
 from batchlp_cli.solution import Solution, Verdict
 
 ARCHIVE_BYTES = 256 << 20
 """Open .npz files are written once they hold this much together, so that batches of any size need bounded memory."""
+
+MOST_WAITING = 1024
+"""Rows that wait for one write; they also go whenever the run would have to wait for its workers."""
 
 
 class Recorder:
     """Writes rows and solutions of a run, and answers duplicates of an input from its one row.
 
     twins: for the name of an input, the sources that name the same file again; each gets its own row.
+    selection: what an archive keeps of the vectors.
     """
 
     def __init__(
@@ -30,6 +35,7 @@ class Recorder:
         digest: str,
         listen: Listen,
         twins: Mapping[str, Sequence[Source]],
+        selection: Selection | None = None,
     ) -> None:
         self.totals = Totals()
         self._folder = folder
@@ -37,56 +43,89 @@ class Recorder:
         self._digest = digest
         self._listen = listen
         self._twins = twins
+        self._selection = selection
         self._archives: dict[str, tuple[str, BatchArchive]] = {}  # by group: the file's name, and what goes into it
         self._archived_bytes = 0
+        self._waiting: list[tuple[Row, str]] = []
+        self._told: tuple[LinearProgram, Labels | None, Model] | None = None
+        self._listeners: list[Callable[[Row], None]] = []
+
+    def listen_also(self, take: Callable[[Row], None]) -> None:
+        """Hands each row from now on to one more listener."""
+        self._listeners.append(take)
 
     def unreadable(self, source: Source, error: str) -> None:
         """Records an input that is no readable LP."""
         self._emit(unreadable_row(source, self._digest, error))
+        self.settle()
 
     def kept(self, row: Row) -> None:
         """Takes over a row that an earlier run has left in the run folder."""
+        self.totals.kept += 1
         self._announce(row)
         self._emit_twins(row)
 
-    def finished(self, source: Source, lp: LinearProgram, group: str, tries: Sequence[tuple[Solution, Verdict]]) -> None:
-        """Records a solved instance: its solution file, then its row. Vectors are kept for whatever status has them."""
-        row = result_row(source, self._digest, lp, group, tries)
-        solution, verdict = tries[-1]
-        if solution.x is not None or solution.ray is not None:
-            row["solution"] = self._keep(source.name, group, lp, solution, verdict)
+    def finished(
+        self, source: Source, batch: LPBatch, member: int, group: str, tries: Sequence[tuple[Solution, Verdict]]
+    ) -> None:
+        """Records a solved member: its solution file, then its row. Vectors are kept for whatever status has them."""
+        row = result_row(source, self._digest, self._model(batch, member), batch.names[member], group, tries)
+        solution = tries[-1][0]
+        if self._kind is not SolutionFormat.NONE and (solution.x is not None or solution.ray is not None):
+            row["solution"] = self._keep(source.name, group, batch, member, tries[-1])
         self._emit(row)
 
+    def _model(self, batch: LPBatch, member: int) -> Model:
+        """Returns what rows tell of a member's model, which is mostly what they told of the last one."""
+        label = batch.labels[member] if batch.labels else None
+        known = self._told
+        if known is None or known[0] is not batch.base or known[1] is not label:
+            known = self._told = batch.base, label, Model.of(batch.base, batch.label(member))
+        return known[2]
+
     def flush(self) -> None:
-        """Writes the .npz files that are being filled; groups are solved side by side, so there may be many."""
+        """Settles, and writes the .npz files that are being filled; groups are solved side by side, so there may be many."""
+        self.settle()
         for name, archive in self._archives.values():
             assert self._folder is not None, "only what goes into a run folder is archived"
-            self._folder.write_atomic(name, archive.to_bytes())
+            data = archive.to_parquet() if self._kind is SolutionFormat.PARQUET else archive.to_bytes()
+            self._folder.write_atomic(name, data)
         self._archives.clear()
         self._archived_bytes = 0
 
-    def _keep(self, name: str, group: str, lp: LinearProgram, solution: Solution, verdict: Verdict) -> str | None:
+    def _keep(self, name: str, group: str, batch: LPBatch, member: int, last: tuple[Solution, Verdict]) -> str | None:
         if self._folder is None or self._kind is SolutionFormat.NONE:
             return None
+        solution, verdict = last
         if self._kind is SolutionFormat.SOL:
             path = f"solutions/{name}.sol"
-            self._folder.write_atomic(path, solution_text(lp, solution, verdict.objective).encode("utf-8", "surrogateescape"))
+            text = solution_text(batch.member(member), solution, verdict.objective)
+            self._folder.write_atomic(path, text.encode("utf-8", "surrogateescape"))
             return path
         if group not in self._archives:
-            self._archives[group] = self._folder.free_name(f"solutions/{group}", ".npz"), BatchArchive(lp)
+            file = self._folder.free_name(f"solutions/{group}", f".{self._kind}")
+            self._archives[group] = file, BatchArchive(batch.member(member), self._selection)
         path, archive = self._archives[group]
         before = archive.memory_bytes
-        archive.add(name, lp, solution)
+        archive.add(name, (batch.base.m, batch.base.n), batch.label(member).maximize, solution)
         self._archived_bytes += archive.memory_bytes - before
         if self._archived_bytes > ARCHIVE_BYTES:
             self.flush()
         return path
 
     def _emit(self, row: Row) -> None:
-        if self._folder is not None:
-            self._folder.append(row)
-        self._announce(row)
-        self._emit_twins(row)
+        self._waiting.append((row, json_line(row)))
+        if len(self._waiting) >= MOST_WAITING:
+            self.settle()
+
+    def settle(self) -> None:
+        """Brings rows that wait to disk, with one write, and to whoever listens. To be called before a run waits for anything."""
+        waiting, self._waiting = self._waiting, []
+        if waiting and self._folder is not None:
+            self._folder.append(*(row for row, _ in waiting), texts=[line for _, line in waiting])
+        for row, line in waiting:
+            self._announce(row, line)
+            self._emit_twins(row)
 
     def _emit_twins(self, row: Row) -> None:
         for twin in self._twins.get(str(row["name"]), ()):
@@ -96,6 +135,8 @@ class Recorder:
                 self._folder.append(copy)
             self._announce(copy)
 
-    def _announce(self, row: Row) -> None:
+    def _announce(self, row: Row, line: str = "") -> None:
         self.totals.add(row)
-        self._listen(RowReady(row))
+        for take in self._listeners:
+            take(row)
+        self._listen(RowReady(row, line or json_line(row)))

@@ -9,31 +9,32 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
-from batchlp_cli.backends.base import Backend, load_backend
-from batchlp_cli.batch import Indices, LPBatch
-from batchlp_cli.dispatch import choose_backend, deserves_second_try
+from batchlp_cli.batch import LPBatch
+from batchlp_cli.dispatch import choose_backend
 from batchlp_cli.errors import Interrupted
 from batchlp_cli.events import Begun, InputRead, Listen, Note
 from batchlp_cli.files.discover import Discovery, Input
 from batchlp_cli.files.read import ModelReader, ReadOutcome, ReadRequest
 from batchlp_cli.files.results import RunFolder
+from batchlp_cli.files.warm_start import SavedStarts
 from batchlp_cli.grouping import Group, Grouper, duplicate_members
 from batchlp_cli.interrupts import Interruptions
-from batchlp_cli.kkt import verify
-from batchlp_cli.pump import ready_lists
+from batchlp_cli.preparation import Preparation
+from batchlp_cli.producers import Producer, Window, scenario_groups
 from batchlp_cli.recorder import Recorder
-from batchlp_cli.report.rows import SCHEMA_VERSION, Source, machine, peak_memory_bytes, settings_digest, versions
-from batchlp_cli.safe_bound import Matrix
-from batchlp_cli.settings import BackendName, SolutionFormat, SolveSettings
+from batchlp_cli.report.rows import RESULT_FIELDS, SCHEMA_VERSION, Source, machine, peak_memory_bytes, settings_digest, versions
+from batchlp_cli.safe_bound import needs_scipy
+from batchlp_cli.settings import BackendName, Selection, SolutionFormat, SolveSettings
 from batchlp_cli.solution import Solution, Status, Verdict
-
-Tries = list[tuple[Solution, Verdict]]
+from batchlp_cli.solving import Solver, Stages, Tries
+from batchlp_cli.stochastic import Expectation, Study
+from batchlp_cli.tracing import Tracer
+from batchlp_cli.watch import Watch
+from batchlp_cli.windows import Work, windows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,9 @@ class RunOptions:
     output: the run folder, or None to keep nothing on disk. solutions: what to keep of the vectors. resume: skip what the
     folder already holds for the same bytes and settings. retry_failed: but solve again what has no verified verdict.
     shard: (i, n), 1-based, for the names of the files. fail_on: statuses that make the exit code 1. stdin: the model
-    that `-` names. started: time.perf_counter() when the program began.
+    that `-` names. producer: makes scenarios of the one model that is read. selection: what .npz and
+    Parquet files keep. parquet: write results.parquet, too. trace: patterns of the names of members whose iterates are
+    recorded. warm_start: a run folder whose solutions lanes start from. started: time.perf_counter() when the program began.
     """
 
     settings: SolveSettings
@@ -54,36 +57,12 @@ class RunOptions:
     shard: tuple[int, int] | None = None
     fail_on: frozenset[Status] = frozenset()
     stdin: bytes | None = None
+    producer: Producer | None = None
+    selection: Selection = field(default_factory=Selection)
+    parquet: bool = False
+    trace: tuple[str, ...] = ()
+    warm_start: Path | None = None
     started: float = field(default_factory=time.perf_counter)
-
-
-class Stages:
-    """Wall time of the main thread by stage, in seconds."""
-
-    def __init__(self) -> None:
-        self.seconds: defaultdict[str, float] = defaultdict(float)
-
-    @contextmanager
-    def timed(self, stage: str) -> Iterator[None]:
-        """Adds the time that the block takes to a stage."""
-        begun = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[stage] += time.perf_counter() - begun
-
-
-class Work:
-    """A group as it is solved. batch: its distinct members; copies: for each of those, the group's members equal to it."""
-
-    def __init__(self, group: Group, first: Indices) -> None:
-        distinct = np.unique(first)
-        members: defaultdict[int, list[int]] = defaultdict(list)
-        for member, original in enumerate(first.tolist()):
-            members[original].append(member)
-        self.group = group
-        self.batch = group.batch.take(distinct)
-        self.copies = [members[original] for original in distinct.tolist()]
 
 
 def run(discovery: Discovery, options: RunOptions, listen: Listen) -> dict[str, object]:
@@ -104,91 +83,149 @@ def run(discovery: Discovery, options: RunOptions, listen: Listen) -> dict[str, 
 
 
 class Pipeline:
-    """One run: the reader, the grouper, the backends in use, the recorder and the clock."""
+    """One run: the reader, the grouper, the solver, the recorder and the clock."""
 
     def __init__(
         self, discovery: Discovery, options: RunOptions, listen: Listen, interruptions: Interruptions, stack: ExitStack
     ) -> None:
         self.options = options
-        self.settings = options.settings
+        self.watch = Watch(options.trace, say=lambda text: listen(Note(text)))
+        self.starts = SavedStarts(options.warm_start) if options.warm_start is not None else None
+        self._warm_start = str(options.warm_start) if options.warm_start is not None else None
+        self.settings = replace(options.settings, watch=self.watch, starts=self.starts)
         self.inputs = discovery.inputs
         self.listen = listen
         self.held = interruptions.held
         self.stages = Stages()
         self.stages.seconds["start"] = time.perf_counter() - options.started
         self.sources: dict[int, Source] = {i.index: Source(i.name, i.shown) for i in self.inputs}
-        self.digest = settings_digest(self.settings, options.solutions)
+        self.digest = settings_digest(self.settings, options.solutions, kept=options.selection, start=self._warm_start)
         self.folder = self._open_folder(stack)
+        self.tracer = Tracer(self.watch, self.folder)
         self.reader = stack.enter_context(ModelReader(self.settings))
-        self.backends: dict[BackendName, Backend] = {}
-        stack.callback(self._close_backends)
+        self.preparation = Preparation(self.settings)
+        self.solver = stack.enter_context(Solver(self.settings, self.stages, self.preparation, self._settle))
         self.grouper = Grouper(self.settings.memory_bytes // 2)
-        self.recorder = Recorder(self.folder, options.solutions, self.digest, listen, self._twins())
+        self.recorder = Recorder(self.folder, options.solutions, self.digest, listen, self._twins(), options.selection)
+        stack.callback(self.recorder.settle)  # also when something goes wrong, before the folder is closed
         self.groups: dict[str, dict[str, object]] = {}
+        self.study: Study | None = None
         for note in discovery.notes:
             listen(Note(note))
 
     def solve_everything(self) -> None:
         """Runs the pipeline to its end."""
         self.listen(Begun(len(self.inputs)))
-        for window in windows(self._outcomes(), self.grouper, self.settings.memory_bytes, self.stages):
+        for window in self._windows():
             self.solve_window(window)
         with self.stages.timed("write"), self.held():
             self.recorder.flush()
+        self.tracer.finish(self.listen)
+
+    def _windows(self) -> Iterator[Sequence[Group]]:
+        """Yields what is solved together: files by their matrices, or scenarios of the one model there is."""
+        if self.options.producer is None:
+            yield from windows(self._outcomes(), self.grouper, self.settings.memory_bytes, self.stages)
+            return
+        for core in self._outcomes():
+            yield from self._scenario_windows(self.options.producer, core)
+
+    def _scenario_windows(self, producer: Producer, core: ReadOutcome) -> Iterator[Sequence[Group]]:
+        """Yields the scenarios of a model, and then, if they have probabilities, tells what they come to together."""
+        for note in producer.open(core):
+            self.listen(Note(note))
+        seen = Expectation()
+        self.recorder.listen_also(seen.add)
+        yield from self._made(scenario_groups(producer, core, self.settings.memory_bytes, self.options.shard))
+        if seen.scenarios:
+            self.study = self._study(producer, core, seen)
+            for sentence in self.study.sentences():
+                self.listen(Note(sentence))
+
+    def _study(self, producer: Producer, core: ReadOutcome, seen: Expectation) -> Study:
+        """Solves the mean scenario, and all scenarios with its first stage: what the mean is worth. Only for whole programs."""
+        mean = producer.mean() if self.options.shard is None else None
+        if mean is None or seen.value is None:
+            return Study(seen)
+        solution, verdict = self._solve_one(mean.batch)
+        if verdict.objective is None or solution.x is None:
+            self.listen(Note(f"the mean scenario has no verified optimum ({solution.status}), so there is no EV and no EEV"))
+            return Study(seen)
+        result = Expectation()
+        kept = self.recorder, self.sources, self.groups
+        self.recorder = Recorder(None, self.options.solutions, self.digest, lambda event: None, {})
+        self.recorder.listen_also(result.add)
+        self.groups = {}
+        for window in scenario_groups(producer, core, self.settings.memory_bytes, held=solution.x):
+            self.sources = window.sources
+            self.solve_window(window.groups)
+        self.recorder, self.sources, self.groups = kept
+        return Study(seen, mean.batch.base.sign * verdict.objective, result)
+
+    def _solve_one(self, batch: LPBatch) -> tuple[Solution, Verdict]:
+        """Returns the claim and the verdict on a batch of one, tried twice like any other."""
+        ((_, _, tries),) = self.solver.solve_many([batch], self.settings.backend)
+        return tries[-1]
+
+    def _made(self, made: Iterator[Window]) -> Iterator[Sequence[Group]]:
+        while True:
+            with self.stages.timed("read"):
+                window = next(made, None)
+            if window is None:
+                return
+            self.sources = window.sources
+            yield [group for group in map(self._without_kept, window.groups) if group.keys]
+
+    def _without_kept(self, group: Group) -> Group:
+        """Returns the members of a group that an earlier run has not left in the run folder; the rows of the others are kept."""
+        if self.folder is None or not self.options.resume:
+            return group
+        left = []
+        for member, key in enumerate(group.keys):
+            source = self.sources[key]
+            row = self.folder.reusable(source.name, source.input_digest)
+            if row is None:
+                left.append(member)
+            else:
+                with self.held():
+                    self.recorder.kept(row)
+        return Group(group.id, group.batch.take(left), tuple(group.keys[k] for k in left))
 
     def solve_window(self, groups: Sequence[Group]) -> None:
         """Solves the groups of a window, each distinct member once, tries again what was refused, and records every member."""
-        works = [Work(group, duplicate_members(group.batch)) for group in groups]
+        names = {key: self.sources[key].name for group in groups for key in group.keys}
+        works = [Work(group, duplicate_members(group.batch), names.__getitem__, self.watch) for group in groups]
+        if any(needs_scipy(work.batch.base.rows, len(work.batch)) for work in works):
+            self.preparation.load_scipy()
+        if self.starts is not None:
+            for work in works:
+                self.starts.announce(work.group.id, work.batch.names, work.batch.base)
         choices = [choose_backend(work.batch, self.settings) for work in works]
         for name in dict.fromkeys(choice.backend for choice in choices):
             mine = [k for k, choice in enumerate(choices) if choice.backend is name]
-            words = self._solve_with(self._backend(name), [works[k] for k in mine])
+            words = self._solve_with(name, [works[k] for k in mine])
             for k, (chosen, retried) in zip(mine, words, strict=True):
                 self._describe(works[k], "; ".join(filter(None, (choices[k].reason, chosen))), retried)
 
-    def _solve_with(self, backend: Backend, works: Sequence[Work]) -> list[tuple[str, int]]:
+    def _solve_with(self, name: BackendName, works: Sequence[Work]) -> list[tuple[str, int]]:
         """Solves works with one backend; returns for each what the backend chose, in words, and the number of second tries."""
-        again: defaultdict[int, dict[int, Tries]] = defaultdict(dict)
-        for k, member, tried in self._attempt([work.batch for work in works], backend, self.settings):
-            if deserves_second_try(*tried, self.settings):
-                again[k][member] = [tried]
-            else:
-                self._record(works[k], member, [tried])
-        chosen = backend.choices()
-        refused = [(k, sorted(members)) for k, members in sorted(again.items())]
-        batches = [works[k].batch.take(members) for k, members in refused]
-        careful = replace(self.settings, careful=True)
-        second = self._backend(BackendName.HIGHS) if refused else backend  # whoever tried first, simplex tries last
-        for position, i, tried in self._attempt(batches, second, careful) if refused else ():
-            k, members = refused[position]
-            self._record(works[k], members[i], [*again[k][members[i]], tried])
-        return [(words, len(again[k])) for k, words in enumerate(chosen)]
+        second_tries = [0] * len(works)
+        for k, member, tries in self.solver.solve_many([work.batch for work in works], name):
+            second_tries[k] += len(tries) > 1
+            self._record(works[k], member, tries)
+        return list(zip(self.solver.choices, second_tries, strict=True))
 
-    def _attempt(
-        self, batches: Sequence[LPBatch], backend: Backend, settings: SolveSettings
-    ) -> Iterator[tuple[int, int, tuple[Solution, Verdict]]]:
-        """Yields (batch, member) with the backend's claim and the referee's word on it."""
-        claims = ready_lists(backend.solve_many(batches, settings))
-        matrix: Matrix | None = None  # of the batch judged last; of one only, as memory is bounded
-        while True:
-            with self.stages.timed("solve"):
-                ready = next(claims, None)
-            if ready is None:
-                return
-            for k in dict.fromkeys(batch for batch, _, _ in ready):
-                members, solutions = zip(*((member, s) for batch, member, s in ready if batch == k), strict=True)
-                with self.stages.timed("verify"):
-                    if matrix is None or matrix.A is not batches[k].base.A:
-                        matrix = Matrix(batches[k].base.A)
-                    verdicts = verify(batches[k].take(members), solutions, settings.tol, matrix)
-                for member, solution, verdict in zip(members, solutions, verdicts, strict=True):
-                    yield k, member, (solution, verdict)
+    def _settle(self) -> None:
+        """Brings rows to disk before anybody waits."""
+        with self.stages.timed("write"), self.held():
+            self.recorder.settle()
 
     def _record(self, work: Work, member: int, tries: Tries) -> None:
         with self.stages.timed("write"), self.held():
+            self.tracer.keep(work.batch.names[member])
             for twin in work.copies[member]:
                 source = self.sources[work.group.keys[twin]]
-                self.recorder.finished(source, work.group.batch.member(twin), work.group.id, tries)
+                self.recorder.finished(source, work.group.batch, twin, work.group.id, tries)
 
     def _outcomes(self) -> Iterator[ReadOutcome]:
         """Reads the inputs; yields what became an LP and records at once what did not."""
@@ -196,7 +233,7 @@ class Pipeline:
             with self.held():
                 self.listen(InputRead())
                 self.recorder.unreadable(self.sources[problem.index], problem.problem)
-        for outcome in self.reader.read(self._request(i) for i in self.inputs if i.duplicate_of is None and not i.problem):
+        for outcome in self.reader.read(self._requests()):
             self.listen(InputRead())
             source = self.sources[outcome.key]
             read = replace(source, input_digest=outcome.input_digest, read_time=outcome.seconds, warnings=tuple(outcome.warnings))
@@ -210,6 +247,14 @@ class Pipeline:
                     self.recorder.kept(row)
                 else:
                     self.recorder.unreadable(read, outcome.error)
+
+    def _requests(self) -> Iterator[ReadRequest]:
+        """Yields what is to be read; with the first file of the last worker, what comes after reading is got ready."""
+        wanted = [i for i in self.inputs if i.duplicate_of is None and not i.problem]
+        for k, found in enumerate(wanted, start=1):
+            if k == min(self.settings.jobs, len(wanted)):
+                self.preparation.begin(len(wanted))
+            yield self._request(found)
 
     def _request(self, found: Input) -> ReadRequest:
         known = self.folder.known_digest(found.name) if self.folder is not None else None
@@ -232,15 +277,6 @@ class Pipeline:
         stack.callback(folder.close)
         return folder
 
-    def _backend(self, name: BackendName) -> Backend:
-        if name not in self.backends:
-            self.backends[name] = load_backend(name, self.settings)
-        return self.backends[name]
-
-    def _close_backends(self) -> None:
-        for backend in self.backends.values():
-            backend.close()
-
     def _describe(self, work: Work, reason: str, second_tries: int) -> None:
         group = work.group
         base, changes = group.batch.base, len(group.batch.changes)
@@ -260,7 +296,7 @@ class Pipeline:
         """Keeps what is finished and returns the report."""
         self.recorder.flush()
         totals = self.recorder.totals
-        settings = {k: v for k, v in asdict(self.settings).items() if k != "careful"}
+        settings = {k: v for k, v in asdict(self.settings).items() if k not in ("careful", "watch", "starts")}
         settings["time_limit"] = None if math.isinf(self.settings.time_limit) else self.settings.time_limit
         report: dict[str, object] = {
             "schema_version": SCHEMA_VERSION,
@@ -268,34 +304,22 @@ class Pipeline:
             "exit_code": exit_code,
             "inputs": len(self.inputs),
             "rows": totals.rows,
+            "kept": totals.kept,
             "verified": totals.verified,
             "statuses": dict(totals.statuses),
             "wall_time": round(time.perf_counter() - self.options.started, 6),
             "stage_times": {stage: round(seconds, 6) for stage, seconds in self.stages.seconds.items()},
             "peak_memory_bytes": peak_memory_bytes(),
-            "settings": settings | {"solutions": str(self.options.solutions)},
+            "settings": settings | {"solutions": str(self.options.solutions), "warm_start": self._warm_start},
             "settings_digest": self.digest,
             "shard": list(self.options.shard) if self.options.shard else None,
             "versions": versions(),
             "machine": machine(),
             "groups": list(self.groups.values()),
-        }
+            "lanes": self.watch.lanes(),
+        } | ({"stochastic": self.study.record()} if self.study is not None else {})
         if self.folder is not None:
             self.folder.write_report(report)
+            if self.options.parquet:
+                self.folder.write_parquet(RESULT_FIELDS)
         return report
-
-
-def windows(outcomes: Iterator[ReadOutcome], grouper: Grouper, limit_bytes: int, stages: Stages) -> Iterator[Sequence[Group]]:
-    """Yields groups of the inputs read, window by window: a window ends when what it holds exceeds the limit."""
-    while True:
-        with stages.timed("read"):
-            outcome = next(outcomes, None)
-        if outcome is None:
-            break
-        with stages.timed("group"):
-            assert outcome.lp is not None
-            grouper.add(outcome.key, outcome.lp, outcome.matrix_digest)
-            full = grouper.memory_bytes > limit_bytes
-        if full:
-            yield grouper.take_batches()
-    yield grouper.take_batches()

@@ -14,12 +14,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from batchlp_cli.batch import Indices
+from batchlp_cli.matrix import Csr, Ints, by_rows
 from batchlp_cli.problem import Mask, Vector
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 UNIT_ROUNDOFF = 2.0**-53
 TINY = 2.0**-960
@@ -32,7 +36,16 @@ PASSES = 11
 """Most passes for implied bounds, the first over the cost only. Of 59 Netlib optima 2, 5, 11, 51 give 11, 29, 41, 44 a bound."""
 
 
-def gamma(operations: Vector | float) -> Vector:
+SCIPY_PAYS = 1 << 22
+"""Entries of the matrix, over all members, from which on scipy's products gain more than its import takes."""
+
+
+def needs_scipy(rows: Csr, members: int) -> bool:
+    """Tells whether so many members of a matrix are judged with scipy's products."""
+    return rows.nnz * members > SCIPY_PAYS
+
+
+def gamma(operations: Vector | Indices | float) -> Vector:
     """Returns 1.01 k u / (1 - k u): bounds the relative error of k rounded operations [Higham, Accuracy and Stability, 3.1].
 
     The hundredth more is for the rounding of the sum of absolute terms that it is multiplied with.
@@ -41,50 +54,83 @@ def gamma(operations: Vector | float) -> Vector:
     return 1.01 * ku / (1.0 - ku)
 
 
-@dataclass(frozen=True, eq=False)
 class Matrix:
-    """A [m, n] and what the referee needs of it again and again, made once, when first needed."""
+    """A [m, n] and what the referee needs of it again and again, made once, when first needed.
 
-    A: sp.csr_array
+    members: how many LPs will be judged with it, None for many. Few products are made by numpy alone, in the same order of
+    terms, since importing scipy would take longer than they do.
+    """
+
+    def __init__(self, rows: Csr, members: int | None = None) -> None:
+        self.rows = rows
+        self.needs_scipy = members is None or needs_scipy(rows, members)
+
+    @cached_property
+    def row_counts(self) -> Indices:
+        """Entries of each row: [m] int64."""
+        return np.diff(self.rows.indptr).astype(np.int64)
+
+    @cached_property
+    def column_counts(self) -> Indices:
+        """Entries of each column: [n] int64."""
+        return np.bincount(self.rows.indices, minlength=self.rows.shape[1]).astype(np.int64)
+
+    def times(self, X: Vector, *, absolute: bool = False) -> Vector:
+        """Returns A @ x, or |A| @ x, for every row x of X: [B, n] -> [B, m]."""
+        if self.needs_scipy:
+            return times(abs(self.rows.scipy) if absolute else self.rows.scipy, X)
+        products = [self.rows.times(x, absolute=absolute) for x in X]
+        return np.array(products).reshape(len(X), self.rows.shape[0])
+
+    def transposed_times(self, Y: Vector, *, absolute: bool = False) -> Vector:
+        """Returns A.T @ y, or |A|.T @ y, for every row y of Y: [B, m] -> [B, n]."""
+        if self.needs_scipy:
+            return times(self._abs_At if absolute else self.At, Y)
+        products = [self.rows.transposed_times(y, absolute=absolute) for y in Y]
+        return np.array(products).reshape(len(Y), self.rows.shape[1])
 
     @cached_property
     def At(self) -> sp.csr_array:
         """A.T, by rows."""
-        return sp.csr_array(self.A.T)
+        return self.rows.scipy.T.tocsr()
 
     @cached_property
-    def abs_At(self) -> sp.csr_array:
-        """|A|.T, by rows."""
-        return sp.csr_array(abs(self.At))
+    def _abs_At(self) -> sp.csr_array:
+        return abs(self.At)
 
     @cached_property
     def negligible(self) -> float:
         """A product of an entry and a number of at least this size is not below TINY."""
-        return TINY / min(1.0, float(np.abs(self.A.data).min(initial=1.0)))
+        return TINY / min(1.0, float(np.abs(self.rows.data).min(initial=1.0)))
 
     @cached_property
     def doubled(self) -> Doubled:
         """The matrix M of the doubled columns [x, -x]."""
-        plus, minus = self.A.maximum(0), (-self.A).maximum(0)
-        M = sp.csr_array(sp.block_array([[plus, minus], [minus, plus]]))
-        M.eliminate_zeros()
-        pattern = sp.csr_array((np.ones_like(M.data), M.indices, M.indptr), shape=M.shape)
-        columns = sp.csc_array(M)
-        column_of = np.repeat(np.arange(M.shape[1]), np.diff(columns.indptr))
-        return Doubled(M, pattern, columns, column_of)
+        (m, n), data = self.rows.shape, self.rows.data
+        rows, cols = self.rows.row_of, self.rows.indices
+        near, far = np.where(data > 0, cols, cols + n), np.where(data > 0, cols + n, cols)
+        row, column, value = np.concatenate((rows, rows + m)), np.concatenate((near, far)), np.abs(np.concatenate((data, data)))
+        by_column = np.argsort(column, kind="stable")
+        by_column = by_column[value[by_column] != 0]
+        row, column, value = row[by_column], column[by_column], value[by_column]
+        M = by_rows((2 * m, 2 * n), row, column, value)
+        pattern = Csr(M.shape, M.indptr, M.indices, np.ones_like(M.data))
+        members = None if self.needs_scipy else 0
+        return Doubled(Matrix(M, members), Matrix(pattern, members), row, column, value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Doubled:
     """M [2m, 2n] >= 0 with  M @ [x, -x] = [A @ x, -A @ x],  by rows and by columns.
 
-    pattern: M with every entry 1. column_of: [nnz], the column of each entry of `columns`.
+    pattern: M with every entry 1. row_of, column_of, values: [nnz] each, the entries of M column by column.
     """
 
-    M: sp.csr_array
-    pattern: sp.csr_array
-    columns: sp.csc_array
-    column_of: Indices
+    M: Matrix
+    pattern: Matrix
+    row_of: Ints
+    column_of: Ints
+    values: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,8 +208,9 @@ def bound_parts(numbers: Numbers, Y: Vector) -> BoundParts:
     """Returns the safe bound that any finite Y [B, m] gives each member with its own bounds, without offset, in parts."""
     matrix, Y = numbers.matrix, priced(numbers, Y)
     # r = c - A.T @ y,   |error| <= gamma_(k+2) (|c| + |A|.T @ |y|),   k = entries of the column
-    R = numbers.cost - times(matrix.At, Y)
-    error = gamma(np.diff(matrix.At.indptr) + 4.0) * (np.abs(numbers.cost) + times(matrix.abs_At, np.abs(Y)))
+    R = numbers.cost - matrix.transposed_times(Y)
+    size = np.abs(numbers.cost) + matrix.transposed_times(np.abs(Y), absolute=True)
+    error = gamma(matrix.column_counts + 4) * size
     low, high = R - error, R + error
     rows = _product(Y, np.where(Y > 0, numbers.row_lower, numbers.row_upper))
     columns, endless = _column_terms(low, high, numbers.col_lower, numbers.col_upper)
@@ -197,7 +244,7 @@ def with_implied_bounds(numbers: Numbers, parts: BoundParts) -> BoundParts:
     # U may be any number; this one leaves room above what the bound will be
     finite = parts.finite[needing]
     cutoff[needing] = finite + 1 + np.abs(finite)
-    width = max(1, CHUNK // max(1, numbers.matrix.doubled.M.nnz))
+    width = max(1, CHUNK // max(1, numbers.matrix.doubled.M.rows.nnz))
     for k in np.split(needing, range(width, needing.size, width)):
         lower, upper = _implied_bounds(numbers.take(k), cutoff[k], parts.low[k], parts.high[k])
         columns[k], endless[k] = _column_terms(parts.low[k], parts.high[k], lower, upper)
@@ -254,8 +301,8 @@ def _room_of_rows(doubled: Doubled, z: Vector, cap: Vector) -> Vector:
     wanted = np.asarray(np.roll(infinite, z.shape[1] // 2, axis=1).any(axis=0), dtype=np.bool_)
     lone = np.asarray(infinite.any(axis=0), dtype=np.bool_) & wanted
     z = np.where(infinite, 0.0, z)
-    left = cap - times(M, z) + _padding(np.diff(M.indptr), times(M, np.abs(z)), cap)
-    count = np.where(np.isfinite(left), times(doubled.pattern, infinite.astype(np.float64)), np.inf)
+    left = cap - M.times(z) + _padding(M.row_counts, M.times(np.abs(z)), cap)
+    count = np.where(np.isfinite(left), doubled.pattern.times(infinite.astype(np.float64)), np.inf)
     room = _smallest_room(doubled, np.where(count == 0, left, np.inf), wanted)
     alone = _smallest_room(doubled, np.where(count == 1, left, np.inf), lone)
     return np.where(infinite, np.minimum(room, alone), room)
@@ -281,14 +328,13 @@ def _padding(entries: Indices | int, size: Vector, cap: Vector) -> Vector:
 
 def _smallest_room(doubled: Doubled, left: Vector, wanted: Mask) -> Vector:
     """Returns for each wanted column q of M the smallest left_i / M_iq over its rows i: [B, 2m] -> [B, 2n]; else inf."""
-    columns = doubled.columns
     room = np.full((len(left), wanted.size), np.inf)
     # rows that say nothing for any member are left out, which is most of them
     telling = np.asarray(np.isfinite(left).any(axis=0), dtype=np.bool_)
-    keep = np.flatnonzero(telling[columns.indices] & wanted[doubled.column_of])
+    keep = np.flatnonzero(telling[doubled.row_of] & wanted[doubled.column_of])
     if keep.size:
         column = doubled.column_of[keep]
         starts = np.flatnonzero(np.diff(column, prepend=-1))
-        ratios = np.take(left, columns.indices[keep], axis=1) / columns.data[keep]
+        ratios = np.take(left, doubled.row_of[keep], axis=1) / doubled.values[keep]
         room[:, column[starts]] = np.minimum.reduceat(ratios, starts, axis=1)
     return room

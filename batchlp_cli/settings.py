@@ -7,23 +7,73 @@ import os
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from batchlp_cli.errors import UsageError
+from batchlp_cli.watch import Watch
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from batchlp_cli.problem import LinearProgram, Vector
+
+    Codes = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
 
 
 class BackendName(StrEnum):
     """Backends that can be asked for by name."""
 
+    AUTO = "auto"
     HIGHS = "highs"
     PDHG = "pdhg"
 
 
+class Precision(StrEnum):
+    """Arithmetic of lanes: float64 throughout; mixed, float32 first and float64 from where float32 makes no more progress;
+    auto, mixed from a tolerance of 1e-5 on where lanes stand side by side. What counts is always measured in float64."""
+
+    AUTO = "auto"
+    FLOAT64 = "float64"
+    MIXED = "mixed"
+
+
+class Device(StrEnum):
+    """Where lanes run: auto takes a CUDA device if there is one, else the CPU."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+    MPS = "mps"
+
+
+class Starts(Protocol):
+    """Points to start from, from wherever they are kept. Not sent to worker processes: pickled as None."""
+
+    def point(self, name: str, lp: LinearProgram) -> tuple[Vector, Vector] | None:
+        """Returns x [n] and y [m] for the instance of that name, finite; None where there is none for it."""
+        ...
+
+    def basis(self, name: str, lp: LinearProgram) -> tuple[Codes, Codes] | None:
+        """Returns the codes of a basis for the instance of that name, columns [n] and rows [m] int8 as in solution.Basis; None
+        where there is none for it."""
+        ...
+
+
 class SolutionFormat(StrEnum):
-    """What is kept of the solutions in the run folder: a .sol file an instance, an .npz file a batch, or nothing."""
+    """What is kept of the solutions in the run folder: a .sol file an instance, an .npz or Parquet file a batch, or nothing."""
 
     SOL = "sol"
     NPZ = "npz"
+    PARQUET = "parquet"
     NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What .npz and Parquet files keep: vectors out of x, y, r, and of x and r only the columns that a pattern names."""
+
+    vectors: frozenset[str] = frozenset("xyr")
+    columns: str | None = None
 
 
 class NegativeUpper(StrEnum):
@@ -68,12 +118,14 @@ class SolveSettings:
     1e-6). time_limit: seconds an LP (default none). iteration_limit: iterations an LP (default none). memory_bytes: what
     a window of inputs may take in the main process (default a quarter of the memory given). read_timeout: seconds a file
     may take to read (default 60). max_file_bytes: largest file after decompression (default 2 GiB).
-    negative_upper: what a negative upper bound of a column without a lower one means in an MPS file. fallback: solve
-    once more, carefully, what the referee refused. careful: cold, without presolve, tightened, certificates
-    constructed (set by the fallback, not by a flag).
+    precision, device: of the lanes. negative_upper: what a negative upper bound of a column without a lower one means in an
+    MPS file. cache: use what was measured on this machine in earlier runs. fallback: solve once more, carefully, what the
+    referee refused. crossover: make optima of lanes basic solutions. careful: cold, without presolve, tightened, certificates
+    constructed (set by the fallback, not by a flag). watch: who is told
+    of iterates on their way, by backends that have some. starts: where members of lanes begin, by their names in the batch.
     """
 
-    backend: BackendName = BackendName.HIGHS
+    backend: BackendName = BackendName.AUTO
     jobs: int = field(default_factory=available_cores)
     tol: float = 1e-6
     time_limit: float = math.inf
@@ -81,9 +133,15 @@ class SolveSettings:
     memory_bytes: int = field(default_factory=lambda: available_memory_bytes() // 4)
     read_timeout: float = 60.0
     max_file_bytes: int = 2 << 30
+    precision: Precision = Precision.AUTO
+    device: Device = Device.AUTO
     negative_upper: NegativeUpper = NegativeUpper.FREE
+    cache: bool = True
     fallback: bool = True
+    crossover: bool = False
     careful: bool = False
+    watch: Watch | None = field(default=None, compare=False, repr=False)
+    starts: Starts | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.jobs < 1:

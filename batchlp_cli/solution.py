@@ -9,9 +9,12 @@ import numpy as np
 from batchlp_cli.problem import Vector
 from batchlp_cli.status import DECIDED, Status
 
-__all__ = ["DECIDED", "Attempt", "Basis", "Residuals", "Solution", "Status", "Verdict"]
+__all__ = ["BASIS_CODES", "DECIDED", "Basis", "BasisArray", "Residuals", "Solution", "Status", "Verdict"]
 
 BasisArray = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
+
+BASIS_CODES = 5
+"""Number of basis statuses, whose codes `Basis` lists."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +30,8 @@ class Solution:
     """A backend's claim about one instance; `status` tells what the vectors mean.
 
     x [n], y [m], r [n] float64 or None; ray [m] or [n] float64 or None; seconds of solving; iterations as the backend
-    counts them; method names how it was solved ("simplex warm", "simplex cold"); message is empty or a sentence.
+    counts them; method names how it was solved ("simplex warm", "simplex cold"); message is empty or a sentence; earlier:
+    what other solvers inside the backend came to before, without vectors.
     """
 
     status: Status
@@ -41,6 +45,7 @@ class Solution:
     backend: str = ""
     method: str = ""
     message: str = ""
+    earlier: tuple[Solution, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +75,3 @@ class Verdict:
     residuals: Residuals
     reason: str = ""
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One try at an instance, kept in its row: who tried, how, what came of it."""
-
-    backend: str
-    method: str
-    status: Status
-    verified: bool
-    seconds: float
-    iterations: int
-    reason: str = ""

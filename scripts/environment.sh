@@ -51,6 +51,6 @@ prepare_environment() {
     fi
     echo "installing batchlp and the versions it is tested with (scripts/constraints.txt); this takes a minute or two" >&2
     rm -f "$STAMP"
-    (cd "$ROOT" && environment_pip install --quiet --disable-pip-version-check -c scripts/constraints.txt -e '.[test,dev,pdhg]') || return 1
+    (cd "$ROOT" && environment_pip install --quiet --disable-pip-version-check -c scripts/constraints.txt -e '.[test,dev,parquet,pdhg,report]') || return 1
     echo "$wanted" >"$STAMP"
 }

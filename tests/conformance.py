@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from batchlp_cli.backends.auto.policy import PolicyParameters
+from batchlp_cli.backends.auto.together import AutoBackend, LanesFirst
 from batchlp_cli.backends.base import Backend
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.backends.pdhg.solve import PdhgBackend
@@ -20,9 +22,15 @@ from batchlp_cli.solution import Solution, Status, Verdict
 INF = np.inf
 TOL = SolveSettings().tol
 
+EAGER = PolicyParameters(worth=0.0, least_iterations=0, race_after=0.0, probe_share=1e9, clearly=1e9)
+"""Tries lanes on everything and lets both sides work, so that claims come from races, probes and both ends of a queue."""
+
 BACKENDS: dict[str, Callable[[], Backend]] = {
     "highs": lambda: HighsBackend(jobs=2),
     "pdhg": lambda: PdhgBackend(jobs=2),
+    "auto": lambda: AutoBackend(jobs=2),
+    "lanes first": lambda: LanesFirst(jobs=2),
+    "eager auto": lambda: AutoBackend(jobs=2, parameters=EAGER),
 }
 
 

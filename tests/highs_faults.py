@@ -11,28 +11,31 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from batchlp_cli.backends.highs.worker import MemberTask, make_handler
+from batchlp_cli.backends.highs.chunk import ChunkAnswer, ChunkTask
+from batchlp_cli.backends.highs.worker import MemberTask, Opening, make_handler
 from batchlp_cli.batch import Field
 from batchlp_cli.solution import Solution
 
-DIES, DIES_ONCE, HANGS, RAISES = 1001.0, 1002.0, 1003.0, 1004.0
+DIES, DIES_ONCE, HANGS, RAISES, DAWDLES = 1001.0, 1002.0, 1003.0, 1004.0, 1005.0
 
 
-def make_faulty_handler() -> Callable[[object], Solution]:
+def make_faulty_handler() -> Callable[[object], Solution | ChunkAnswer]:
     """Returns the handler of a worker that misbehaves where the member's offset says so."""
     solve = make_handler()
     mark = Path("unset")
 
-    def misbehave(payload: object) -> Solution:
+    def misbehave(payload: object) -> Solution | ChunkAnswer:
         nonlocal mark
-        assert isinstance(payload, MemberTask)
-        mark = Path(payload.opening.base.name) if payload.opening is not None else mark
+        assert isinstance(payload, (MemberTask, ChunkTask))
+        mark = Path(payload.opening.base.name) if isinstance(payload.opening, Opening) else mark
         offsets = payload.changes.value[payload.changes.field == Field.OFFSET]
-        fault = float(offsets[-1]) if offsets.size else 0.0
+        fault = float(offsets.max(initial=0.0))  # of a chunk the worst
         if fault == DIES or (fault == DIES_ONCE and not mark.exists()):
             if fault == DIES_ONCE:
                 mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
+        if fault == DAWDLES:
+            time.sleep(0.2)
         if fault == HANGS:
             time.sleep(600)
         if fault == RAISES:

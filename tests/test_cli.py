@@ -344,21 +344,21 @@ def test_a_missing_backend_exits_with_4(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     write(tmp_path, model_mps=SMALL)
     monkeypatch.setitem(sys.modules, "batchlp_cli.backends.highs.pool", None)
-    assert exit_code_of(["solve", str(tmp_path / "model.mps"), "-q"], 0.0) == 4
+    assert exit_code_of(["solve", str(tmp_path / "model.mps"), "-q", "--backend", "highs"], 0.0) == 4
 
 
 def test_a_fault_of_ours_exits_with_70_and_asks_for_a_report(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """An exception that nobody expected is told as our fault, with what to send, and never as a result."""
-    import batchlp_cli.run
+    import batchlp_cli.solving
     from batchlp_cli.commands import exit_code_of
 
     def broken(*_: object) -> None:
         raise RuntimeError("boom")
 
     write(tmp_path, model_mps=SMALL)
-    monkeypatch.setattr(batchlp_cli.run, "verify", broken)
+    monkeypatch.setattr(batchlp_cli.solving, "verify", broken)
     assert exit_code_of(["solve", str(tmp_path / "model.mps"), "-q"], 0.0) == 70
     told = capfd.readouterr().err
     assert "boom" in told
@@ -373,3 +373,40 @@ def test_the_rule_for_negative_upper_bounds_is_the_users(rule: str, status: str,
     (row,) = rows_of(batchlp("solve", DATA / "mps" / "m07_neg_UP_no_LO.mps", "--negative-upper", rule))
     assert (row["status"], row["objective"]) == (status, objective)
     assert row["warnings"] or row["error"]
+
+
+def test_crossover_makes_optima_of_lanes_basic(tmp_path: Path) -> None:
+    """With --crossover a row from lanes has both tries, is basic and verified; without it is not basic."""
+    write(tmp_path, model_mps=SMALL)
+    plain = batchlp("solve", tmp_path / "model.mps", "--backend", "pdhg", "-q")
+    inner = batchlp("solve", tmp_path / "model.mps", "--backend", "pdhg", "--crossover", "-q")
+    assert (plain.returncode, inner.returncode) == (0, 0)
+    before, after = json.loads(plain.stdout), json.loads(inner.stdout)
+    assert (before["backend"], before["basic"]) == ("pdhg", False)
+    assert (after["method"], after["basic"], after["verified"]) == ("crossover", True, True)
+    assert [attempt["backend"] for attempt in after["attempts"]] == ["pdhg", "highs"]
+    assert after["objective"] == pytest.approx(before["objective"], rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["sol", "npz"])
+def test_warm_start_from_a_saved_run_takes_almost_no_iterations(tmp_path: Path, kind: str) -> None:
+    """Lanes that start from their own solutions are done at the first check."""
+    folder = Path(__file__).parents[1] / "sample_instances" / "family"
+    first = batchlp("solve", folder, "--backend", "pdhg", "-o", tmp_path / "one", "--solutions", kind, "-q")
+    again = batchlp("solve", folder, "--backend", "pdhg", "--warm-start", tmp_path / "one", "-q")
+    assert (first.returncode, again.returncode) == (0, 0)
+    cold, warm = ({r["name"]: r["iterations"] for r in map(json.loads, d.stdout.splitlines())} for d in (first, again))
+    assert sum(warm.values()) * 10 < sum(cold.values())
+
+
+def test_warm_start_that_does_not_fit_exits_with_2(tmp_path: Path) -> None:
+    """A folder that is no run, and a solution of another model, are refused in words."""
+    write(tmp_path, model_mps=SMALL)
+    assert batchlp("solve", tmp_path / "model.mps", "--warm-start", tmp_path).returncode == 2
+    run = tmp_path / "run"
+    assert batchlp("solve", tmp_path / "model.mps", "-o", run, "-q").returncode == 0
+    (run / "solutions" / "model.mps.sol").write_text("Model status\nOptimal\n")
+    done = batchlp("solve", tmp_path / "model.mps", "--warm-start", run, "--backend", "pdhg")
+    assert done.returncode == 2
+    assert b"--warm-start" in done.stderr
+    assert b"model.mps.sol" in done.stderr

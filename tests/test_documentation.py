@@ -11,8 +11,13 @@ import pytest
 
 from batchlp_cli import errors
 from batchlp_cli.commands import cli
+from batchlp_cli.files.discover import Discovery
 from batchlp_cli.report.rows import RESULT_FIELDS
+from batchlp_cli.run import RunOptions, run
+from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Status
+from batchlp_cli.studies.records import BRANCH_FIELDS, TIGHTEN_FIELDS
+from batchlp_cli.watch import SERIES
 
 ROOT = Path(__file__).parents[1]
 
@@ -75,10 +80,21 @@ def test_exit_codes_are_documented(document: str) -> None:
     assert raised | {0, 1, 130, 143} <= {int(code) for row in rows for code in row.split(",")}
 
 
-@pytest.mark.parametrize("word", [*RESULT_FIELDS, *(status.value for status in Status)])
+@pytest.mark.parametrize(
+    "word", [*dict.fromkeys([*RESULT_FIELDS, *BRANCH_FIELDS, *TIGHTEN_FIELDS]), *(status.value for status in Status)]
+)
 def test_row_is_documented(word: str) -> None:
     """docs/results.md names every key of a row and every status."""
     assert re.search(rf"\b{word}\b", text_of("docs/results.md"))
+
+
+def test_keys_of_reports_and_traces_are_documented(tmp_path: Path) -> None:
+    """docs/results.md names every key of report.json and of a trace."""
+    settings = SolveSettings(jobs=1)
+    report = run(Discovery(()), RunOptions(settings=settings, output=tmp_path / "out"), lambda event: None)
+    text = text_of("docs/results.md")
+    for key in (*report, *SERIES):
+        assert documented(key, text), f"docs/results.md does not name {key}"
 
 
 def test_missing_word_is_missed() -> None:

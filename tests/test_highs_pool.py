@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from batchlp_cli.backends.highs.pool import HighsBackend
@@ -16,7 +17,7 @@ from batchlp_cli.backends.highs.trial import ModeTrial
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Solution, Status
-from tests.conformance import hard_lp, judge, optimal_by_construction, scenario_batch, solve_all
+from tests.conformance import INF, hard_lp, judge, lp_of, optimal_by_construction, scenario_batch, solve_all
 from tests.highs_faults import DIES, DIES_ONCE, HANGS, RAISES
 
 
@@ -168,3 +169,20 @@ def test_trial_without_enough_members_decides_nothing() -> None:
     trial, _ = trial_after({Mode.WARM: 1.0, Mode.COLD: 1.0}, 2)
     assert trial.decided is None
     assert trial.words().startswith("undecided")
+
+
+def test_crossover_goes_from_an_inner_optimum_to_a_vertex() -> None:
+    """From optima that are no basic solutions crossover comes to proved ones with a basis, the value unchanged."""
+    lp = lp_of("face", [1.0, 1.0, 2.0], [[1.0, 1.0, 1.0]], ([2.0], [INF]), ([0.0] * 3, [5.0] * 3))  # every x1 + x2 = 2 is optimal
+    batch = LPBatch.of([replace(lp, offset=float(k)) for k in range(6)])
+    inner = Solution(Status.OPTIMAL, x=np.array([1.0, 1.0, 0.0]), y=np.array([1.0]), r=np.array([0.0, 0.0, 1.0]))
+    backend = HighsBackend(2)
+    claims = dict(backend.cross_over(batch, [inner] * 6, SolveSettings()))
+    backend.close()
+    verdicts = judge(batch, [claims[k] for k in range(6)])
+    assert [v.objective for v in verdicts] == pytest.approx([2.0 + k for k in range(6)])
+    assert {c.method for c in claims.values()} == {Mode.CROSSOVER}
+    for claim in claims.values():
+        assert claim.basis is not None
+        assert int((claim.basis.cols == 1).sum() + (claim.basis.rows == 1).sum()) == 1
+        assert sorted(claim.x.tolist()) == [0.0, 0.0, 2.0]  # type: ignore[union-attr]

@@ -23,6 +23,10 @@ FIELDS = ("c", "row_lower", "row_upper", "col_lower", "col_upper")
 SOLVE, CAREFUL = SolveSettings(), SolveSettings(careful=True)
 
 
+MODES = [mode for mode in Mode if mode is not Mode.CROSSOVER]
+"""Ways to solve a member that need no other solution of it."""
+
+
 def solve_member(session: Session, batch: LPBatch, member: int, mode: Mode) -> Solution:
     """Returns the session's claim for a member."""
     changes = batch.take([member]).changes
@@ -53,7 +57,7 @@ def random_batch(seed: int, members: int = 4) -> LPBatch:
 
 
 @settings(max_examples=60)
-@given(seed=st.integers(0, 2**32 - 1), order=st.permutations([(i, mode) for i in range(4) for mode in Mode]))
+@given(seed=st.integers(0, 2**32 - 1), order=st.permutations([(i, mode) for i in range(4) for mode in MODES]))
 def test_any_order_and_mode_gives_the_same_proved_answers(seed: int, order: list[tuple[int, Mode]]) -> None:
     """Whatever was solved before and in whatever mode, a member's status and value are the same, and proved."""
     batch = random_batch(seed)
@@ -135,7 +139,7 @@ def test_time_limit_is_the_members_own() -> None:
     assert {claim.status for claim in started} == {Status.OPTIMAL}
 
 
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode is not Mode.IPM])
 def test_limits_bring_the_last_iterate(mode: Mode) -> None:
     """At an iteration limit there is an iterate of the right size, and the session then solves the member."""
     lp = hard_lp(size=60)

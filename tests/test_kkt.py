@@ -12,6 +12,7 @@ import pytest
 from batchlp_cli import kkt
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.kkt import dual_bound, verify
+from batchlp_cli.matrix import Csr
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.safe_bound import Matrix
 from batchlp_cli.solution import Solution, Status
@@ -276,6 +277,6 @@ def test_tiny_numbers_do_not_vanish() -> None:
 def test_a_matrix_made_before_changes_nothing_and_must_be_the_bases() -> None:
     """Verdicts with a shared matrix are those without; a matrix of another base is refused."""
     batch = LPBatch.of([GOOD])
-    assert verify(batch, [OPTIMAL], TOL, Matrix(GOOD.A)) == verify(batch, [OPTIMAL], TOL)
+    assert verify(batch, [OPTIMAL], TOL, Matrix(GOOD.rows, 1)) == verify(batch, [OPTIMAL], TOL)
     with pytest.raises(ValueError, match="not that of the batch"):
-        verify(batch, [OPTIMAL], TOL, Matrix(GOOD.A.copy()))
+        verify(batch, [OPTIMAL], TOL, Matrix(Csr.of(GOOD.A.copy()), 1))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batchlp_cli.errors import ReadError
-from batchlp_cli.files import mps
+from batchlp_cli.files import mps, mps_family
 from batchlp_cli.files.mps import parse_mps
 from batchlp_cli.files.mps_assemble import ParsedModel
 from batchlp_cli.files.mps_family import FamilyReader, parse_base, parse_related
@@ -144,6 +144,59 @@ def test_related_file_is_read_as_in_full(data: bytes, seed: int) -> None:
     related = None if base is None else parse_related(base, other, "t.mps")
     if related is not None:
         assert _agree(related, full)
+
+
+def with_costs(data: bytes, seed: int) -> bytes:
+    """Returns a file with another number in every cost, of any length and spelling."""
+    rng = random.Random(seed)
+    spelt = (
+        lambda: repr(rng.uniform(-1e3, 1e3)),
+        lambda: str(rng.randrange(-9, 9)),
+        lambda: f"{rng.random():.3E}",
+        lambda: "1D2",
+    )
+    begin, end = (
+        data.index(b"COLUMNS"),
+        min(data.index(word, data.index(b"COLUMNS")) for word in (b"\nRHS", b"\nRANGES", b"\nBOUNDS")),
+    )
+    columns = re.sub(rb"(?<=cost  )\S+", lambda _: rng.choice(spelt)().encode(), data[begin:end])
+    return data[:begin] + columns + data[end:]
+
+
+@given(mps_files(columns=30), st.integers(0, SEEDED))
+def test_file_of_a_known_family_is_read_as_in_full(data: bytes, seed: int) -> None:
+    """Where earlier files have shown which costs change, further ones, mutated or not, are read as the full reading does."""
+    _, base = parse_base(data, "t.mps")
+    if base is None:
+        return
+    for number in range(3):
+        other = with_costs(data, seed + number)
+        related = parse_related(base, other, "t.mps")
+        assert related is not None
+        assert _agree(related, parse_mps(other, "t.mps"))
+        damaged = mutated(other, seed + number)
+        related = parse_related(base, damaged, "t.mps")
+        if related is not None:
+            assert _agree(related, _reading(damaged))
+
+
+def test_costs_of_a_known_family_are_read_where_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The third file of a family is read without looking for changed lines, also where the second changed fewer costs."""
+    columns = "".join(f" x{j} c {j}.5 r 1\n" for j in range(40))
+    text = f"NAME t\nROWS\n N c\n L r\nCOLUMNS\n{columns}RHS\n b r 4\nENDATA\n"
+    _, base = parse_base(text.encode(), "0.mps")
+    assert base is not None
+    for changed in (range(0, 20), range(10, 30)):
+        other = text
+        for j in changed:
+            other = other.replace(f"c {j}.5 ", f"c {j / 7!r} ")
+        assert parse_related(base, other.encode(), "1.mps") is not None
+    monkeypatch.setattr(mps_family, "changed_lines", None)  # whoever looks for changed lines now fails
+    other = text.replace("NAME t", "NAME u").replace("c 0.5", "c -12345.678901234567").replace("c 29.5", "c 1e-5")
+    related = parse_related(base, other.encode(), "2.mps")
+    assert related is not None
+    assert (related.lp.name, related.lp.c[0], related.lp.c[29], related.lp.c[39]) == ("u", -12345.678901234567, 1e-5, 39.5)
+    assert same_reading(related, parse_mps(other.encode(), "2.mps"))
 
 
 def test_numbers_of_sides_bounds_and_costs_are_read_as_changes() -> None:

@@ -13,13 +13,14 @@ import pytest
 
 from batchlp_cli.backends.pdhg import solve as solve_module
 from batchlp_cli.backends.pdhg.parameters import KernelName, PdhgParameters, Precision
-from batchlp_cli.backends.pdhg.solve import PdhgBackend
+from batchlp_cli.backends.pdhg.solve import PdhgBackend, find_device, parameters_of
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import BackendMissing, UsageError
-from batchlp_cli.families import transport, transport_scenarios
+from batchlp_cli.families import facility_location, transport, transport_scenarios
 from batchlp_cli.kkt import verify
 from batchlp_cli.problem import LinearProgram
-from batchlp_cli.settings import SolveSettings
+from batchlp_cli.settings import Device, SolveSettings
+from batchlp_cli.settings import Precision as SettingsPrecision
 from batchlp_cli.solution import Solution, Status
 from tests.conformance import hard_lp, judge, lp_of, mixed_batch, optimal_by_construction, scenario_batch, solve_all
 from tests.known import KNOWN
@@ -273,3 +274,40 @@ def test_twenty_easy_mates_do_not_wait_for_a_hard_one(numba_backend: PdhgBackend
     claims = solve_all(numba_backend, batch)
     for k, verdict in enumerate(judge(batch, claims)):
         assert verdict.objective == pytest.approx(size * (1 + 0.01 * k), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("precision", "tol", "mixed"),
+    [("auto", 1e-4, True), ("auto", 1e-5, True), ("auto", 1e-6, False), ("mixed", 1e-6, True), ("float64", 1e-4, False)],
+)
+def test_precision_follows_the_tolerance_unless_it_is_given(precision: str, tol: float, mixed: bool) -> None:
+    """auto is mixed at loose tolerances only; what is asked for by name is taken."""
+    parameters = parameters_of(SolveSettings(precision=SettingsPrecision(precision), tol=tol, device=Device.CPU))
+    assert (parameters.precision is Precision.MIXED) is mixed
+
+
+def test_a_lane_alone_is_in_float64_unless_mixed_was_asked_for() -> None:
+    """At a coarse tolerance auto takes mixed precision for lanes side by side only; who asks for mixed gets it."""
+    batch = LPBatch.of([facility_location(4, 5, 0)] * 3)
+    methods = {}
+    for precision in (SettingsPrecision.AUTO, SettingsPrecision.MIXED):
+        settings = SolveSettings(jobs=1, precision=precision, tol=1e-4)
+        for members in ([0], [0, 1, 2]):
+            claims = PdhgBackend.of(settings).solve(batch.take(members), settings)
+            methods[precision, len(members)] = {claim.method for _, claim in claims}
+    assert methods[SettingsPrecision.AUTO, 1] == {"numba float64"}
+    assert methods[SettingsPrecision.AUTO, 3] == {"numba mixed"}
+    assert methods[SettingsPrecision.MIXED, 1] == {"numba mixed"}
+
+
+def test_missing_device_is_named_with_what_would_run() -> None:
+    """A device that is not there is a missing backend, and the message says what would run instead."""
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device")
+    with pytest.raises(BackendMissing, match="--device cpu would run"):
+        PdhgBackend.of(SolveSettings(device=Device.CUDA))
+    with pytest.raises(BackendMissing, match="float64"):
+        PdhgBackend.of(SolveSettings(device=Device.MPS))
+    assert find_device(Device.AUTO) == find_device(Device.CPU) == "cpu"

@@ -264,3 +264,50 @@ def test_workers_die_with_their_parent(tmp_path: Path) -> None:
     program.wait()
     program.stdout.close()
     assert wait_until_dead([pid])
+
+
+def test_run_that_waits_for_more_is_woken() -> None:
+    """With more() a run stays open without work, asks its source again after wake(), and ends once more() says no."""
+    pool = WorkerPool(FACTORY, 1)
+    waiting: list[Task] = []
+    pending = True
+
+    def bring() -> None:
+        nonlocal pending
+        waiting.append(Task("late", ("echo", 3)))
+        pending = False
+        pool.wake()
+
+    threading.Timer(0.3, bring).start()
+    outcomes = list(pool.run(lambda slot, fresh: waiting.pop() if waiting else None, lambda: pending))
+    pool.close()
+    assert [(o.key, o.value) for o in outcomes] == [("late", 3)]
+
+
+def test_cancelled_task_ends_at_once_and_alone() -> None:
+    """A cancelled task that would take a minute ends within seconds; what waited behind it and later tasks are done."""
+    pool = WorkerPool(FACTORY, 1)
+    tasks = iter([Task("warm", ("echo", 0)), Task("long", ("sleep", 60)), Task("next", ("echo", 1))])
+    timer = threading.Timer(1.0, pool.cancel, ["long"])
+    started = time.monotonic()
+    endings = {}
+    for outcome in pool.run(lambda slot, fresh: next(tasks, None)):
+        if outcome.key == "warm":
+            timer.start()
+        endings[outcome.key] = outcome.ending
+    pool.close()
+    assert time.monotonic() - started < 20
+    assert endings == {"warm": Ending.DONE, "long": Ending.CANCELLED, "next": Ending.DONE}
+
+
+def test_cancelling_what_is_done_changes_nothing() -> None:
+    """A key that is cancelled after its task has ended doesn't touch a later task of the same key."""
+    pool = WorkerPool(FACTORY, 1)
+    tasks = iter([Task("a", ("echo", 1)), Task("b", ("echo", 2)), Task("a", ("echo", 3))])
+    values: list[object] = []
+    for outcome in pool.run(lambda slot, fresh: next(tasks, None)):
+        if len(values) == 1:
+            pool.cancel("gone")
+        values.append((outcome.ending, outcome.value))
+    pool.close()
+    assert values == [(Ending.DONE, 1), (Ending.DONE, 2), (Ending.DONE, 3)]

@@ -217,9 +217,9 @@ def test_an_archive_holds_what_was_added(tmp_path: Path) -> None:
     lp = problem_of(solver_of(write_model(tmp_path, MAXIMUM)))
     archive = BatchArchive(lp)
     x, y, r = np.array([1.0, 2.0]), np.array([-3.0, 0.0]), np.array([5.0, 6.0])
-    archive.add("a\udcff.mps", lp, Solution(Status.OPTIMAL, x, y, r))
-    archive.add("b", lp, Solution(Status.INFEASIBLE, ray=np.array([7.0, 8.0])))
-    archive.add("c", replace(lp, maximize=False), Solution(Status.TIME_LIMIT, x, y, r))
+    archive.add("a\udcff.mps", (lp.m, lp.n), lp.maximize, Solution(Status.OPTIMAL, x, y, r))
+    archive.add("b", (lp.m, lp.n), lp.maximize, Solution(Status.INFEASIBLE, ray=np.array([7.0, 8.0])))
+    archive.add("c", (lp.m, lp.n), False, Solution(Status.TIME_LIMIT, x, y, r))
     got = np.load(io.BytesIO(archive.to_bytes()), allow_pickle=False)
     assert got["name"].tolist() == ["a\udcff.mps", "b", "c"]
     assert got["status"].tolist() == ["optimal", "infeasible", "time_limit"]
@@ -241,7 +241,7 @@ def test_archives_are_deterministic_and_refuse_another_shape(tmp_path: Path) -> 
     other = problem_of(solver_of(write_model(tmp_path, MINIMUM)))
     archives = [BatchArchive(lp), BatchArchive(lp)]
     for archive in archives:
-        archive.add("a", lp, Solution(Status.OPTIMAL, np.ones(2)))
+        archive.add("a", (lp.m, lp.n), lp.maximize, Solution(Status.OPTIMAL, np.ones(2)))
     assert archives[0].to_bytes() == archives[1].to_bytes()
     with pytest.raises(ValueError, match="2 x 3, expected 2 x 2"):
-        archives[0].add("b", other, Solution(Status.OPTIMAL, np.ones(3)))
+        archives[0].add("b", (other.m, other.n), other.maximize, Solution(Status.OPTIMAL, np.ones(3)))

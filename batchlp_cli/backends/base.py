@@ -35,12 +35,17 @@ class Backend(Protocol):
         """Returns for each batch of the last call what was chosen, with its reason, in words; empty if nothing was."""
         ...
 
+    def prepare(self, members: int) -> None:
+        """Starts what takes time to start and so many members will need; callable from another thread, before a solve."""
+        ...
+
     def close(self) -> None:
         """Stops all work at once and frees processes; callable from another thread, and twice."""
         ...
 
 
 _MODULES = {
+    BackendName.AUTO: ("batchlp_cli.backends.auto.together", "AutoBackend", "highspy"),
     BackendName.HIGHS: ("batchlp_cli.backends.highs.pool", "HighsBackend", "highspy"),
     BackendName.PDHG: ("batchlp_cli.backends.pdhg.solve", "PdhgBackend", "batchlp[pdhg]"),
 }
@@ -49,10 +54,12 @@ _MODULES = {
 def load_backend(name: BackendName, settings: SolveSettings) -> Backend:
     """Imports and makes the backend of that name; raises BackendMissing where what it needs is not installed."""
     module, attribute, needs = _MODULES[name]
+    if name is BackendName.PDHG and settings.fallback:
+        module, attribute = "batchlp_cli.backends.auto.together", "LanesFirst"
     try:
-        backend: Backend = getattr(import_module(module), attribute)(settings.jobs)
+        backend: Backend = getattr(import_module(module), attribute).of(settings)
     except ModuleNotFoundError as error:
         raise BackendMissing(
-            f"the backend {name} needs {needs}, which is not installed: {error}; try: pip install {needs}"
+            f"the backend {name} needs {needs}, which is not installed: {error}; try: pip install '{needs}'"
         ) from error
     return backend

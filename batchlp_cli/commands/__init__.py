@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -18,7 +17,15 @@ from batchlp_cli.errors import BatchLPError
 
 _COMMANDS = {
     "solve": "Solve all linear programs of the given files and folders, and prove every answer.",
+    "branch": "Full strong branching at the root: a proved bound for both children of every fractional column.",
+    "tighten": "The range of every column over the relaxation, safe outwards; also flux variability analysis.",
     "inspect": "Show what would be solved: groups that share a matrix, sizes, and why files are not together.",
+    "compare": "Measure two ways of solving against each other on the same LPs, and at which size they change places.",
+    "generate": "Write the files of a seeded family of instances, as LPs, strong-branching children or MIPs.",
+    "calibrate": "Measure this machine once, so that later runs choose between backends sooner.",
+    "report": "Show what a run came to, as text, as one page with figures, or as a table; compare runs.",
+    "scenarios": "Convert a folder of files into a scenario table, or a table into a folder of files.",
+    "verify": "Check every verdict of a run folder again, from the inputs and the stored solutions.",
 }
 
 EPILOG = """\b
@@ -28,6 +35,10 @@ Examples:
   batchlp solve models/ -o run1 --resume       go on where an earlier run stopped
   batchlp solve 'case*.mps.gz' | jq .objective JSON lines in a pipe
   batchlp inspect models/                      which files share a matrix, and why others do not
+  batchlp report run1 --html                   what the run came to, as one page with figures
+  batchlp verify run1 --exact                  check a run again, in rational arithmetic
+  batchlp branch model.mps --cutoff 120        which column to branch on, and what is fixed already
+  batchlp tighten model.mps -o run2            the range of every column, and the model with the tighter bounds
 
 Exit codes: 0 every instance has a verified verdict, 1 some have not, 2 usage, 3 nothing readable,
 4 backend or device missing, 5 output not writable, 70 a fault of batchlp, 130 and 143 interrupted.
@@ -62,11 +73,6 @@ def cli() -> None:
     batchlp reads MPS and LP files, groups those that share a matrix into batches, solves each batch, and checks every
     answer on the original data before it calls it optimal, infeasible or unbounded.
     """
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command line and exits with the code that the outcome asks for."""
-    sys.exit(exit_code_of(arguments, time.perf_counter()))
 
 
 def exit_code_of(arguments: Sequence[str] | None, started: float) -> int:

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from batchlp_cli.commands.options import discover_inputs, input_options, output_options, solve_settings
-from batchlp_cli.worker import start_server
+from batchlp_cli.commands.options import discover_models, input_options, output_options, scenario_options, solve_settings
 
 EPILOG = """\b
 Examples:
@@ -18,18 +17,18 @@ Examples:
 
 @click.command("inspect", epilog=EPILOG, context_settings={"max_content_width": 110})
 @input_options
+@scenario_options
 @output_options
 def command(**flags: Any) -> int:
     """Show the groups of PATHS that share a matrix, why others do not, sizes, and what would run."""
     settings = solve_settings(flags)
-    start_server("batchlp_cli.files.read.worker")
     # What follows loads array libraries; meanwhile the server of the worker processes loads its own.
     from batchlp_cli.console import Talk
     from batchlp_cli.inspection import inspect_inputs
 
-    discovery, stdin = discover_inputs(flags["paths"], flags["files_from"], flags["null"], flags["input_format"])
+    discovery, stdin, producer = discover_models(flags, settings)
     talk = Talk(flags["format"], quiet=flags["quiet"], verbose=flags["verbose"])
     with talk:
-        found = inspect_inputs(discovery, settings, stdin, talk.listen)
+        found = inspect_inputs(discovery, settings, stdin, talk.listen, producer)
         talk.show_inspection(found)
     return found.exit_code

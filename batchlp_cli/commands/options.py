@@ -6,14 +6,26 @@ import math
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from batchlp_cli.errors import UsageError
 from batchlp_cli.files.discover import Discovery, discover, read_file_list
 from batchlp_cli.files.inputs import ModelFormat
-from batchlp_cli.settings import BackendName, NegativeUpper, SolveSettings, available_cores, available_memory_bytes
+from batchlp_cli.settings import (
+    BackendName,
+    Device,
+    NegativeUpper,
+    Precision,
+    SolveSettings,
+    available_cores,
+    available_memory_bytes,
+)
+
+if TYPE_CHECKING:
+    from batchlp_cli.producers import Producer
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -150,7 +162,7 @@ def _list_bytes(files_from: str) -> bytes:
 def solve_settings(flags: dict[str, Any]) -> SolveSettings:
     """Returns the settings that the flags ask for."""
     return SolveSettings(
-        backend=BackendName(flags.get("backend", "highs")),
+        backend=BackendName(flags.get("backend", "auto")),
         jobs=flags["jobs"] or available_cores(),
         tol=flags.get("tol", 1e-6),
         time_limit=math.inf if flags.get("time_limit") is None else flags["time_limit"],
@@ -159,5 +171,58 @@ def solve_settings(flags: dict[str, Any]) -> SolveSettings:
         read_timeout=flags["read_timeout"],
         max_file_bytes=flags["max_file_size"],
         negative_upper=NegativeUpper(flags["negative_upper"]),
+        precision=Precision(flags.get("precision", "auto")),
+        device=Device(flags.get("device", "auto")),
+        cache=not flags.get("no_cache", False),
+        crossover=flags.get("crossover", False),
         fallback=not flags.get("no_fallback", False),
     )
+
+
+def scenario_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options that make many scenarios of one model."""
+    path = click.Path(path_type=Path, exists=True, dir_okay=False)
+    for decorate in reversed(
+        (
+            option(
+                "--scenarios", metavar="TABLE", type=path, help="Solve the one model PATHS under each scenario of this table."
+            ),
+            option("--scale", is_flag=True, help="The numbers of the table are factors of what the model has."),
+            option("--smps", is_flag=True, help="PATHS are CORE TIME STOCH of a stochastic program, or their common stem."),
+            option("--samples", metavar="N", type=click.IntRange(1), help="Draw N scenarios of a program with too many."),
+            option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of --samples."),
+        )
+    ):
+        function = decorate(function)
+    return function
+
+
+def scenario_producer(flags: dict[str, Any], settings: SolveSettings) -> tuple[Producer | None, tuple[str, ...]]:
+    """Returns what makes the scenarios that the flags ask for (None for plain files), and the paths to read models from."""
+    if flags["scale"] and flags["scenarios"] is None:
+        raise UsageError("--scale says how the table of --scenarios is meant; add --scenarios TABLE")
+    if (flags["samples"] is not None or flags["seed"]) and not flags["smps"]:
+        raise UsageError("--samples and --seed draw from a stochastic program; add --smps")
+    if flags["scenarios"] is None and not flags["smps"]:
+        return None, flags["paths"]
+    from batchlp_cli.files.smps import find_smps
+    from batchlp_cli.producers import SmpsProducer, TableProducer
+
+    if flags["smps"] and flags["scenarios"] is not None:
+        raise UsageError("--smps and --scenarios both make scenarios; give one of them")
+    if flags["files_from"] is not None:
+        raise UsageError("scenarios are of one model; give it as PATHS, without --files-from")
+    if flags["smps"]:
+        files = find_smps(flags["paths"])
+        return SmpsProducer(files, flags["samples"], flags["seed"], settings.max_file_bytes), (str(files.core),)
+    return TableProducer(flags["scenarios"], flags["scale"]), flags["paths"]
+
+
+def discover_models(flags: dict[str, Any], settings: SolveSettings) -> tuple[Discovery, bytes | None, Producer | None]:
+    """Returns the inputs that the flags name, the bytes of a model on stdin, and what makes scenarios of the one input."""
+    producer, paths = scenario_producer(flags, settings)
+    form = "mps" if flags["smps"] else flags["input_format"]
+    discovery, stdin = discover_inputs(paths, flags["files_from"], flags["null"], form)
+    if producer is not None and len(discovery.inputs) != 1:
+        raise UsageError(f"PATHS name {len(discovery.inputs)} models; scenarios are of one, so give one file")
+    return discovery, stdin, producer

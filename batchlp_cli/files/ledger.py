@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -97,16 +97,19 @@ class Ledger:
         if os.fstat(self._fd).st_size > self._ends[OWN]:
             os.ftruncate(self._fd, self._ends[OWN])
 
-    def append(self, row: Row) -> None:
-        """Writes a row at the end of the own file, whole or, with OSError, not at all."""
-        line, end = encode_row(row), self._ends[OWN]
+    def append(self, rows: Sequence[Row], texts: Sequence[str] | None = None) -> None:
+        """Writes rows at the end of the own file, all or, with OSError, none. texts: the rows as JSON in ASCII."""
+        lines = list(map(encode_row, rows)) if texts is None else [text.encode("ascii") + b"\n" for text in texts]
+        end = self._ends[OWN]
         try:
-            write_all(self._fd, line)
+            write_all(self._fd, b"".join(lines))
         except OSError:
             os.ftruncate(self._fd, end)
             raise
-        self._ends[OWN] = end + len(line)
-        self._put(str(row["name"]), Place(OWN, end, len(line), None, usable=False))
+        for row, line in zip(rows, lines, strict=True):
+            self._put(str(row["name"]), Place(OWN, end, len(line), None, usable=False))
+            end += len(line)
+        self._ends[OWN] = end
 
     def digest(self, name: str) -> str | None:
         """Returns the digest of the input whose row may be used again, or None where there is no such row."""
@@ -181,10 +184,13 @@ def _changed(path: Path, stream: BinaryIO, end: int) -> bool:
     return (now.st_ino, now.st_dev) != (then.st_ino, then.st_dev) or now.st_size != end
 
 
+_encode = json.JSONEncoder(allow_nan=False).encode  # made once, since json.dumps makes one a call
+
+
 def encode_row(row: Row) -> bytes:
     """Returns a row as one line of strict JSON in ASCII; NaN and infinity become null."""
     try:
-        text = json.dumps(row, allow_nan=False)
+        text = _encode(row)
     except (ValueError, TypeError):
         text = json.dumps(_strict(row), allow_nan=False)
     return text.encode("ascii") + b"\n"

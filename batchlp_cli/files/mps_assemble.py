@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from batchlp_cli.files.mps_bounds import infinite, resolve_bounds
 from batchlp_cli.files.mps_model import Int64s, MpsModel, Table, note_texts
 from batchlp_cli.files.mps_numbers import INFINITE
 from batchlp_cli.files.mps_trace import Findings, entry_line, line_of
+from batchlp_cli.matrix import Csr, by_rows
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import NegativeUpper
 
@@ -38,7 +38,7 @@ class Matrix:
     """The matrix with all its N rows taken out. objective: number of the objective's row in the file, -1 for none; numbers:
     [rows in the file] int64, the number of each row in A, -1 for N rows; c: [n], as written."""
 
-    A: sp.csr_array
+    A: Csr
     c: Vector
     objective: int
     numbers: Int64s
@@ -54,10 +54,11 @@ def build_matrix(model: MpsModel, data: bytes) -> Matrix:
     _refuse_duplicates(model, full, data)
     objective = _objective(model, types, data)
     keep = types != N
-    c = full[[objective]].toarray()[0] if objective >= 0 else np.zeros(len(model.cols))
-    A = full[np.flatnonzero(keep)] if not keep.all() else full
-    if not A.data.all():
-        A.eliminate_zeros()
+    c = np.zeros(len(model.cols))
+    if objective >= 0:
+        own = slice(full.indptr[objective], full.indptr[objective + 1])
+        c[full.indices[own]] = full.data[own]
+    A = full.take(keep)
     names = list(model.rows)
     row_names = tuple(name for name, kept in zip(names, keep.tolist(), strict=True) if kept)
     numbers = np.where(keep, np.cumsum(keep) - 1, -1)
@@ -72,7 +73,7 @@ def _check_sections(model: MpsModel, data: bytes) -> None:
             Findings(model, data).refuse(line, f"no {section} section before the end", "one")
 
 
-def _full_matrix(model: MpsModel) -> sp.csr_array:
+def _full_matrix(model: MpsModel) -> Csr:
     """Returns the matrix with its N rows, indices sorted, entries in one place side by side."""
     rows = np.frombuffer(model.entry_rows, dtype=np.int32)
     cols = np.frombuffer(model.entry_cols, dtype=np.int32)
@@ -80,13 +81,10 @@ def _full_matrix(model: MpsModel) -> sp.csr_array:
     if (cols[1:] < cols[:-1]).any():
         order = np.argsort(cols, kind="stable")
         rows, cols, vals = rows[order], cols[order], vals[order]
-    m, n = len(model.rows), len(model.cols)
-    starts = np.zeros(n + 1, dtype=np.int32)
-    np.cumsum(np.bincount(cols, minlength=n), out=starts[1:])
-    return sp.csc_array((vals, rows, starts), shape=(m, n)).tocsr()
+    return by_rows((len(model.rows), len(model.cols)), rows, cols, vals)
 
 
-def _refuse_duplicates(model: MpsModel, full: sp.csr_array, data: bytes) -> None:
+def _refuse_duplicates(model: MpsModel, full: Csr, data: bytes) -> None:
     same = np.flatnonzero(full.indices[1:] == full.indices[:-1]) + 1
     # Equal neighbours are two entries in one place unless a new row begins between them.
     same = same[~np.isin(same, full.indptr)]
@@ -127,7 +125,7 @@ def finish(model: MpsModel, matrix: Matrix, data: bytes, negative_upper: Negativ
         name=model.title or model.source,
         # 0 - c rather than -c: a cost of 0 stays a plain 0.
         c=0.0 - matrix.c if maximize else matrix.c,
-        A=matrix.A,
+        A=matrix.A.as_scipy_later(),
         row_lower=sides[0],
         row_upper=sides[1],
         col_lower=lower,

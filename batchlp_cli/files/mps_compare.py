@@ -17,9 +17,9 @@ def line_breaks(data: bytes) -> Int64s:
     return np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10)
 
 
-def changed_lines(old: bytes, old_breaks: Int64s, new: bytes, limit: int) -> tuple[bytes, bytes] | None:
-    """Returns the lines that differ, of the old and of the new text; None where there are more than `limit`, or where the texts
-    have not equally many lines."""
+def changed_lines(old: bytes, old_breaks: Int64s, new: bytes, limit: int) -> tuple[Int64s, bytes, bytes] | None:
+    """Returns the lines that differ, by number from 0 and as text of the old and of the new; None where there are more than
+    `limit`, or where the texts have not equally many lines."""
     new_breaks = line_breaks(new)
     if len(old_breaks) != len(new_breaks) or not new.endswith(b"\n") or not old.endswith(b"\n"):
         return None
@@ -39,7 +39,7 @@ def changed_lines(old: bytes, old_breaks: Int64s, new: bytes, limit: int) -> tup
     lines = np.sort(np.concatenate([longer, *changed]))
     if len(lines) > limit:
         return None
-    return _lines(old, old_starts, old_breaks, lines), _lines(new, new_starts, new_breaks, lines)
+    return lines, _lines(old, old_starts, old_breaks, lines), _lines(new, new_starts, new_breaks, lines)
 
 
 def _lines(text: bytes, starts: Int64s, breaks: Int64s, which: Int64s) -> bytes:

@@ -16,6 +16,7 @@ from batchlp_cli.errors import ModelError
 from batchlp_cli.files.mps import LineReader, LineRefused, parse_mps, read_model, special_lines, unix_text
 from batchlp_cli.files.mps_assemble import Matrix, ParsedModel, build_matrix, finish
 from batchlp_cli.files.mps_compare import changed_lines, line_breaks
+from batchlp_cli.files.mps_costs import CostFields
 from batchlp_cli.files.mps_fast import BlockReader
 from batchlp_cli.files.mps_headers import read_header, title_of
 from batchlp_cli.files.mps_keys import Block, Words, cut
@@ -53,13 +54,20 @@ class Fields:
     words: Words
 
 
+@dataclass(slots=True)
+class Recent:
+    """What was learnt of a family since its base was read: the costs that its files change."""
+
+    fields: CostFields | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ParsedBase:
     """A file that was read in full, and what is needed to read others as its changes; eq by identity.
 
     before: bytes from behind the NAME line up to the entries of COLUMNS; columns: those entries, breaks: their line ends;
-    parts: the sections behind; name_line: the number of the NAME line; recent: the fields of the base's lines that the last
-    file changed, by their bytes, since the next file mostly changes the same ones.
+    parts: the sections behind, tail: their bytes; name_line: the number of the NAME line; recent: the costs that files of its
+    family change, if there are many.
     """
 
     parsed: ParsedModel
@@ -72,12 +80,13 @@ class ParsedBase:
     columns: bytes
     breaks: Int64s
     parts: tuple[Part, ...]
-    recent: dict[bytes, Fields] = field(default_factory=dict)
+    tail: bytes
+    recent: Recent = field(default_factory=lambda: Recent())
 
     @property
     def size(self) -> int:
         """Bytes of the file that are kept."""
-        return len(self.before) + len(self.columns) + sum(len(p.body) for p in self.parts)
+        return len(self.before) + len(self.columns) + 2 * len(self.tail)
 
 
 def parse_base(
@@ -117,6 +126,7 @@ def _base(parsed: ParsedModel, model: MpsModel, matrix: Matrix, negative_upper: 
         columns=data[entries:tail],
         breaks=breaks[model.headers[at][0] : tail_line - 1] - entries,
         parts=_parts(data[tail:], tail_line),
+        tail=data[tail:],
     )
 
 
@@ -137,6 +147,10 @@ def _related(base: ParsedBase, data: bytes, name: str) -> ParsedModel | None:
     costs = None
     tail = entries + len(base.columns)
     if not (data.startswith(base.columns, entries) and _header_at(data, tail)):
+        if data.endswith(base.tail) and len(data) >= entries + len(base.tail) and not base.parsed.warnings:
+            costs = _known_costs(base, data[entries : len(data) - len(base.tail)])
+            if costs is not None:
+                return _with_costs(base, costs, _title(data, begin) or name)
         header = NEXT_HEADER.search(data, entries - 1)
         if header is None:
             return None
@@ -145,12 +159,23 @@ def _related(base: ParsedBase, data: bytes, name: str) -> ParsedModel | None:
         if costs is None:
             return None
     matrix = base.matrix if costs is None else replace(base.matrix, c=costs)
-    title = title_of(data[:begin].rstrip(b"\r\n").rpartition(b"\n")[2].decode()[4:])
-    model = _with_tail(base, data[tail:], name, title, name_line)
+    model = _with_tail(base, data[tail:], name, _title(data, begin), name_line)
     if model is None:
         return None
     parsed = finish(model, matrix, data, base.negative_upper)
     return replace(parsed, related=True)
+
+
+def _title(data: bytes, end: int) -> str:
+    """Returns the name in the NAME line, which ends at `end`."""
+    return title_of(data[:end].rstrip(b"\r\n").rpartition(b"\n")[2].decode()[4:])
+
+
+def _with_costs(base: ParsedBase, costs: Vector, name: str) -> ParsedModel:
+    """Returns the base, which has no warnings that would have to be repeated, with other costs [n] as the file says them."""
+    lp = base.parsed.lp
+    c = 0.0 - costs if lp.maximize else costs
+    return ParsedModel(replace(lp, name=name, c=c, A=lp.rows.as_scipy_later()), related=True)
 
 
 def _opening(data: bytes) -> tuple[int, int] | None:
@@ -225,20 +250,27 @@ def _changed_costs(base: ParsedBase, columns: bytes) -> Vector | None:
     # A column has one cost, so more lines than columns cannot differ in costs alone.
     lines = changed_lines(base.columns, base.breaks, columns, len(base.matrix.c))
     changes = None if lines is None else _cost_changes(base, *lines)
-    if changes is None:
-        return None
+    return None if changes is None else _costs(base, *changes)
+
+
+def _known_costs(base: ParsedBase, columns: bytes) -> Vector | None:
+    """Returns the costs [n] of a file whose COLUMNS differ from the base's only where earlier files did, else None."""
+    known = base.recent.fields
+    values = None if known is None else known.values(columns)
+    return None if known is None or values is None else _costs(base, known.cols, values)
+
+
+def _costs(base: ParsedBase, cols: Int32s, values: Vector) -> Vector:
     costs = base.matrix.c.copy()
-    costs[changes[0]] = changes[1] + 0.0
+    costs[cols] = values + 0.0
     return costs
 
 
-def _cost_changes(base: ParsedBase, old_lines: bytes, new_lines: bytes) -> tuple[Int32s, Vector] | None:
+def _cost_changes(base: ParsedBase, lines: Int64s, old_lines: bytes, new_lines: bytes) -> tuple[Int32s, Vector] | None:
     """Returns the columns [k] and new costs [k] of lines that differ in numbers of the objective only, else None."""
-    old, new = base.recent.get(old_lines) or _fields(old_lines), _fields(new_lines)
+    old, new = _fields(old_lines), _fields(new_lines)
     if old is None or new is None or not np.array_equal(old.block.counts, new.block.counts):
         return None
-    base.recent.clear()
-    base.recent[old_lines] = old
     differ = np.zeros(len(new.places), dtype=np.bool_)
     for k in range(max(len(old.words), len(new.words))):
         differ |= (old.words[k] if k < len(old.words) else ZERO) != (new.words[k] if k < len(new.words) else ZERO)
@@ -251,7 +283,20 @@ def _cost_changes(base: ParsedBase, old_lines: bytes, new_lines: bytes) -> tuple
     values = parse_numbers([w[numbers] for w in new.words])
     if (rows != base.matrix.objective).any() or (cols < 0).any() or not (np.abs(values) < INFINITE).all():
         return None
+    _remember(base, lines, old, numbers, cols)
     return cols, values
+
+
+def _remember(base: ParsedBase, lines: Int64s, old: Fields, numbers: Int64s, cols: Int32s) -> None:
+    """Notes which costs were changed: numbers are their fields among those of the base's changed lines."""
+    if len(lines) != len(old.block.first):
+        return  # a blank line among them
+    ends = np.flatnonzero(np.frombuffer(old.block.data, dtype=np.uint8) == 10)
+    which = np.searchsorted(ends, old.block.starts[numbers])
+    offsets = old.block.starts[numbers] - np.concatenate(([0], ends[:-1] + 1))[which]
+    known = base.recent.fields
+    new = (base.columns, lines[which], offsets, cols)
+    base.recent.fields = CostFields.of(*new) if known is None else known.joined(*new)
 
 
 def _fields(lines: bytes) -> Fields | None:

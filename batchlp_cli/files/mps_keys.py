@@ -44,7 +44,7 @@ class Block:
 
     def words(self, fields: Int64s | slice | np.ndarray) -> Words:
         """Returns the chosen fields as words. Raises ValueError where one is longer than 8 * WORDS bytes."""
-        return _words_between(self.data, self.starts[fields], self.ends[fields])
+        return words_between(self.data, self.starts[fields], self.ends[fields])
 
     def texts(self, fields: Int64s | np.ndarray) -> list[str]:
         """Returns the chosen fields as text."""
@@ -81,7 +81,7 @@ def as_words(texts: Sequence[bytes]) -> Words:
     data = b"\n".join(texts) + b"\n"
     ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10)
     starts = np.concatenate(([0], ends[:-1] + 1))
-    return _words_between(data + bytes(8 * WORDS), starts, ends) if texts else [np.zeros(0, dtype=np.uint64)]
+    return words_between(data + bytes(8 * WORDS), starts, ends) if texts else [np.zeros(0, dtype=np.uint64)]
 
 
 def as_view(data: bytes) -> np.ndarray:
@@ -89,7 +89,7 @@ def as_view(data: bytes) -> np.ndarray:
     return np.ndarray((len(data) - 7,), dtype="<u8", buffer=data, strides=(1,))
 
 
-def _words_between(data: bytes, starts: Int64s, ends: Int64s) -> Words:
+def words_between(data: bytes, starts: Int64s, ends: Int64s) -> Words:
     """Returns data[start:end] as words; data is padded with 8 * WORDS zeros."""
     lengths = ends - starts
     count = (int(lengths.max(initial=1)) + 7) // 8

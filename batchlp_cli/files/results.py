@@ -13,11 +13,12 @@ import errno
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 
 from batchlp_cli.errors import OutputError, UsageError
+from batchlp_cli.files.frames import results_parquet
 from batchlp_cli.files.ledger import DamagedLedger, Ledger, Row, encode_row, write_beside
 
 try:
@@ -139,10 +140,10 @@ class RunFolder:
         with output_errors(self._results):
             return self._ledger.row(name)
 
-    def append(self, row: Row) -> None:
-        """Adds a row, which has at least a name; it replaces an earlier row of that name."""
+    def append(self, *rows: Row, texts: Sequence[str] | None = None) -> None:
+        """Adds rows, which have at least a name; each replaces an earlier row of that name. texts: their JSON, if there."""
         with output_errors(self._results):
-            self._ledger.append(row)
+            self._ledger.append(rows, texts)
 
     def write_atomic(self, relative: str, data: bytes) -> None:
         """Writes a file in the folder so that it is there as a whole or not at all; makes the folders that it needs."""
@@ -157,6 +158,13 @@ class RunFolder:
         text = json.dumps(json.loads(encode_row(report)), indent=2)
         with output_errors(target):
             write_beside(self._part, target, [text.encode("ascii"), b"\n"])
+
+    def write_parquet(self, fields: tuple[str, ...]) -> None:
+        """Writes results.parquet, in a shard results-i-of-n.parquet, from the rows that are there."""
+        target = self._results.with_suffix(".parquet")
+        with output_errors(target):
+            results_parquet(self._results, self._part, fields)
+            os.replace(self._part, target)
 
     def free_name(self, stem: str, suffix: str) -> str:
         """Returns a relative path that no file has, no row names and no earlier call returned: stem, shard, number, suffix."""

@@ -11,10 +11,14 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 
 import numpy as np
 
+from batchlp_cli.batch import Indices
+from batchlp_cli.files.frames import solutions_parquet
 from batchlp_cli.problem import LinearProgram, Vector
+from batchlp_cli.settings import Selection
 from batchlp_cli.solution import Basis, Solution, Status
 
 MODEL_STATUS = {
@@ -45,13 +49,18 @@ def solution_text(lp: LinearProgram, solution: Solution, objective: float | None
     demands a number wherever there are values. Names are those that HiGHS knows: c0, r0 where the file gave none, and
     with an underscore for each blank.
     """
-    cols, rows = _names(lp.col_names, "c", lp.n), _names(lp.row_names, "r", lp.m)
+    cols, rows = written_names(lp)
     parts = ["Model status", MODEL_STATUS[solution.status], ""]
     parts += _primal(lp, solution, objective, cols, rows)
     parts += _dual(lp, solution, cols, rows)
     parts += _basis(solution.basis, cols, rows)
     parts += _ray(solution, cols, rows)
     return "\n".join(parts) + "\n"
+
+
+def written_names(lp: LinearProgram) -> tuple[Sequence[str], Sequence[str]]:
+    """Returns what columns and rows are called in a .sol file."""
+    return _names(lp.col_names, "c", lp.n), _names(lp.row_names, "r", lp.m)
 
 
 def _names(names: Sequence[str], letter: str, count: int) -> Sequence[str]:
@@ -68,7 +77,7 @@ def _primal(
     if x is None:
         yield from ("None", "")
         return
-    activity = lp.A @ x
+    activity = lp.rows.times(x)
     yield _word(solution.status in (Status.OPTIMAL, Status.UNBOUNDED) or _is_primal_feasible(lp, x, activity))
     yield f"Objective {_number(lp.sign * (float(lp.c @ x) + lp.offset if objective is None else objective))}"
     yield from _section("Columns", cols, x)
@@ -135,23 +144,27 @@ def _is_dual_feasible(lp: LinearProgram, y: Vector, r: Vector) -> bool:
         bool(np.all((price <= FEASIBILITY_TOL) | np.isfinite(lower)) and np.all((price >= -FEASIBILITY_TOL) | np.isfinite(upper)))
         for price, lower, upper in ((y, lp.row_lower, lp.row_upper), (r, lp.col_lower, lp.col_upper))
     )
-    return signs and bool(np.all(np.abs(lp.c - lp.A.T @ y - r) <= FEASIBILITY_TOL))
+    return signs and bool(np.all(np.abs(lp.c - lp.rows.transposed_times(y) - r) <= FEASIBILITY_TOL))
 
 
 class BatchArchive:
-    """Collects solutions of LPs with one shape for one .npz file, which numpy.load reads without pickle.
+    """Collects solutions of LPs with one shape for one .npz file, which numpy.load reads without pickle, or a Parquet file.
 
     name, status: [B] str; maximize: [B] bool; x, reduced_cost: [B, n], dual: [B, m] float64; dual_ray: [B, m] and
     primal_ray: [B, n] where a member has one; row_names: [m], col_names: [n] str, of the first member. A vector that a
-    member does not have is a row of NaN.
+    member does not have is a row of NaN. n counts the columns that are selected.
     """
 
-    def __init__(self, lp: LinearProgram) -> None:
+    def __init__(self, lp: LinearProgram, selection: Selection | None = None) -> None:
         self._lp = lp
+        self._selection = selection or Selection()
+        self._columns = _chosen(lp, self._selection.columns)
         self._names: list[str] = []
         self._statuses: list[str] = []
         self._maximize: list[bool] = []
-        self._vectors: dict[str, dict[int, Vector]] = {"x": {}, "dual": {}, "reduced_cost": {}, "dual_ray": {}, "primal_ray": {}}
+        kept = {"x": "x", "dual": "y", "reduced_cost": "r"}
+        own = [key for key, letter in kept.items() if letter in self._selection.vectors]
+        self._vectors: dict[str, dict[int, Vector]] = {key: {} for key in (*own, "dual_ray", "primal_ray")}
         self._bytes = 0
 
     def __len__(self) -> int:
@@ -162,48 +175,72 @@ class BatchArchive:
         """Bytes of what has been collected."""
         return self._bytes
 
-    def add(self, name: str, lp: LinearProgram, solution: Solution) -> None:
+    def add(self, name: str, shape: tuple[int, int], maximize: bool, solution: Solution) -> None:
         """Takes one member; raises ValueError where its shape is not that of the archive."""
-        if (lp.m, lp.n) != (self._lp.m, self._lp.n):
-            raise ValueError(f"{name} is {lp.m} x {lp.n}, expected {self._lp.m} x {self._lp.n} as the first in its archive")
-        member = len(self._names)
+        if shape != (self._lp.m, self._lp.n):
+            raise ValueError(
+                f"{name} is {shape[0]} x {shape[1]}, expected {self._lp.m} x {self._lp.n} as the first in its archive"
+            )
+        member, sign = len(self._names), -1.0 if maximize else 1.0
         self._names.append(name)
         self._statuses.append(solution.status.value)
-        self._maximize.append(lp.maximize)
+        self._maximize.append(maximize)
         ray = "dual_ray" if solution.status is Status.INFEASIBLE else "primal_ray"
-        for key, vector, sign in (
+        for key, vector, factor in (
             ("x", solution.x, 1.0),
-            ("dual", solution.y, lp.sign),
-            ("reduced_cost", solution.r, lp.sign),
+            ("dual", solution.y, sign),
+            ("reduced_cost", solution.r, sign),
             (ray, solution.ray, 1.0),
         ):
-            if vector is not None:
-                self._vectors[key][member] = sign * vector + 0.0
-                self._bytes += vector.nbytes
+            if vector is not None and key in self._vectors:
+                kept = vector if self._columns is None or key in ("dual", "dual_ray") else vector[self._columns]
+                self._vectors[key][member] = factor * kept + 0.0
+                self._bytes += kept.nbytes
         self._bytes += 200 + len(name)
 
-    def to_bytes(self) -> bytes:
-        """Returns the .npz file; the same members give the same bytes."""
-        text = {"name": self._names, "status": self._statuses, "row_names": self._lp.row_names, "col_names": self._lp.col_names}
+    def arrays(self) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
+        """Returns what was collected, by the names that it has in a file."""
+        columns = self._lp.col_names
+        if self._columns is not None:
+            columns = tuple(self._lp.col_name(int(j)) for j in self._columns)
+        text = {"name": self._names, "status": self._statuses, "row_names": self._lp.row_names, "col_names": columns}
         arrays: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]] = {
             key: np.array(values, dtype=np.str_) for key, values in text.items()
         }
         arrays["maximize"] = np.array(self._maximize, dtype=np.bool_)
+        arrays |= {key: self._stack(key, rows) for key, rows in self._vectors.items() if rows or not key.endswith("_ray")}
+        return arrays
+
+    def to_bytes(self) -> bytes:
+        """Returns the .npz file; the same members give the same bytes."""
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
-            for key, array in arrays.items():
+            for key, array in self.arrays().items():
                 _write_array(archive, key, array)
-            for key, rows in self._vectors.items():
-                if rows or not key.endswith("_ray"):
-                    _write_array(archive, key, self._stack(key, rows))
         return buffer.getvalue()
 
+    def to_parquet(self) -> bytes:
+        """Returns a Parquet file in the long form, see frames.py; names that a file did not give are R1, C1, ..."""
+        arrays = self.arrays()
+        if not self._lp.row_names:
+            arrays["row_names"] = np.array([self._lp.row_name(i) for i in range(self._lp.m)], dtype=np.str_)
+        if not self._lp.col_names and self._columns is None:
+            arrays["col_names"] = np.array([self._lp.col_name(j) for j in range(self._lp.n)], dtype=np.str_)
+        return solutions_parquet(arrays)
+
     def _stack(self, key: str, rows: dict[int, Vector]) -> Vector:
-        size = self._lp.m if key in ("dual", "dual_ray") else self._lp.n
-        stacked = np.full((len(self), size), np.nan)
+        columns = self._lp.n if self._columns is None else self._columns.size
+        stacked = np.full((len(self), self._lp.m if key in ("dual", "dual_ray") else columns), np.nan)
         for member, vector in rows.items():
             stacked[member] = vector
         return stacked
+
+
+def _chosen(lp: LinearProgram, pattern: str | None) -> Indices | None:
+    """Returns the columns that a pattern names, None for all."""
+    if pattern is None:
+        return None
+    return np.array([j for j in range(lp.n) if fnmatchcase(lp.col_name(j), pattern)], dtype=np.int64)
 
 
 def _write_array(archive: zipfile.ZipFile, key: str, array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> None:

@@ -9,13 +9,13 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass, field
 
 from batchlp_cli import __version__
+from batchlp_cli.batch import Labels
 from batchlp_cli.problem import LinearProgram
-from batchlp_cli.settings import SolutionFormat, SolveSettings, available_cores, available_memory_bytes
-from batchlp_cli.solution import DECIDED, Attempt, Solution, Status, Verdict
+from batchlp_cli.settings import Selection, SolutionFormat, SolveSettings, available_cores, available_memory_bytes
+from batchlp_cli.solution import DECIDED, Residuals, Solution, Status, Verdict
 
 SCHEMA_VERSION = 1
 Row = dict[str, object]
@@ -23,21 +23,23 @@ Row = dict[str, object]
 RESULT_FIELDS = (
     "schema_version", "name", "input", "status", "verified", "objective", "dual_bound", "sense",
     "primal_residual_abs", "primal_residual_rel", "dual_residual_abs", "dual_residual_rel", "gap_abs", "gap_rel",
-    "backend", "method", "iterations", "solve_time", "read_time", "group", "rows", "columns", "nonzeros",
+    "backend", "method", "basic", "iterations", "solve_time", "read_time", "group", "rows", "columns", "nonzeros",
     "integer_columns", "model_name", "attempts", "reason", "notes", "warnings", "error", "duplicate_of", "solution",
-    "input_digest", "settings_digest",
+    "probability", "input_digest", "settings_digest",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a row comes from: its safe unique name, the path as the user knows it, and what reading told."""
+    """Where a row comes from: its safe unique name, the path as the user knows it, what reading told, and the
+    probability of a scenario that has one."""
 
     name: str
     shown: str
     input_digest: str = ""
     read_time: float = 0.0
     warnings: tuple[str, ...] = ()
+    probability: float | None = None
 
 
 def finite(value: float | None) -> float | None:
@@ -50,7 +52,7 @@ def empty_row(source: Source, settings_digest: str) -> Row:
     row: Row = dict.fromkeys(RESULT_FIELDS)
     row |= {"schema_version": SCHEMA_VERSION, "name": source.name, "input": source.shown, "verified": False}
     row |= {"read_time": round(source.read_time, 6), "attempts": [], "notes": [], "warnings": list(source.warnings)}
-    row |= {"input_digest": source.input_digest or None, "settings_digest": settings_digest}
+    row |= {"probability": source.probability, "input_digest": source.input_digest or None, "settings_digest": settings_digest}
     return row
 
 
@@ -59,36 +61,91 @@ def unreadable_row(source: Source, settings_digest: str, error: str) -> Row:
     return empty_row(source, settings_digest) | {"status": Status.UNREADABLE.value, "error": error}
 
 
-def attempt(solution: Solution, verdict: Verdict) -> Attempt:
-    """Returns the record of one try."""
-    reason = verdict.reason or solution.message
-    numbers = (solution.seconds, solution.iterations)
-    return Attempt(solution.backend, solution.method, solution.status, verdict.verified, *numbers, reason)
+def attempt(solution: Solution, verdict: Verdict) -> Row:
+    """Returns the record of one try at an instance: who tried, how, what came of it."""
+    return {
+        "backend": solution.backend,
+        "method": str(solution.method),
+        "status": solution.status.value,
+        "verified": verdict.verified,
+        "seconds": solution.seconds,
+        "iterations": solution.iterations,
+        "reason": verdict.reason or solution.message,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What a row tells of a model, so that a batch of many members tells it once: sign is -1 for a maximisation."""
+
+    sign: float
+    rows: int
+    columns: int
+    nonzeros: int
+    integer_columns: int
+
+    @staticmethod
+    def of(base: LinearProgram, label: Labels) -> Model:
+        """Returns what rows tell of the members of a base that have this label."""
+        return Model(-1.0 if label.maximize else 1.0, base.m, base.n, base.nnz, int(label.integer.sum()))
+
+
+def unjudged(solution: Solution) -> Row:
+    """Returns the record of a try that gave up inside its backend, so that the referee never saw it."""
+    return attempt(solution, Verdict(False, None, -math.inf, Residuals(), solution.message))
 
 
 def result_row(
-    source: Source, settings_digest: str, lp: LinearProgram, group: str, tries: Sequence[tuple[Solution, Verdict]]
+    source: Source, settings_digest: str, model: Model, name: str, group: str, tries: Sequence[tuple[Solution, Verdict]]
 ) -> Row:
-    """Returns the row of a solved instance; the last try given is the one that counts."""
+    """Returns the row of a solved instance whose model has this name; the last try given is the one that counts.
+
+    A literal in the order of RESULT_FIELDS, since a batch may have millions of rows.
+    """
     solution, verdict = tries[-1]
-    residuals = verdict.residuals
-    integers = int(lp.integer.sum())
+    every = [part for s, _ in tries for part in (*s.earlier, s)]
+    residuals, sign, integers = verdict.residuals, model.sign, model.integer_columns
     notes = list(verdict.notes)
     if integers:
         notes.insert(0, f"relaxed: {integers} integer column{'s' if integers > 1 else ''}")
-    row = empty_row(source, settings_digest)
-    row |= {"status": solution.status.value, "verified": verdict.verified, "sense": "max" if lp.maximize else "min"}
-    objective = None if verdict.objective is None else lp.sign * verdict.objective
-    row |= {"objective": finite(objective), "dual_bound": finite(lp.sign * verdict.dual_bound)}
-    for kind in ("primal", "dual"):
-        row |= {f"{kind}_residual_{of}": finite(getattr(residuals, f"{kind}_{of}")) for of in ("abs", "rel")}
-    row |= {"gap_abs": finite(residuals.gap_abs), "gap_rel": finite(residuals.gap_rel)}
-    row |= {"backend": solution.backend, "method": solution.method, "iterations": sum(s.iterations for s, _ in tries)}
-    row |= {"solve_time": round(sum(s.seconds for s, _ in tries), 6), "group": group, "rows": lp.m, "columns": lp.n}
-    row |= {"nonzeros": lp.nnz, "integer_columns": integers, "model_name": lp.name, "notes": notes}
-    row |= {"attempts": [asdict(attempt(s, v)) for s, v in tries], "reason": verdict.reason or None}
-    row |= {"error": solution.message or None if solution.status not in DECIDED else None}
-    return row
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": source.name,
+        "input": source.shown,
+        "status": solution.status.value,
+        "verified": verdict.verified,
+        "objective": None if verdict.objective is None else finite(sign * verdict.objective),
+        "dual_bound": finite(sign * verdict.dual_bound),
+        "sense": "max" if sign < 0 else "min",
+        "primal_residual_abs": finite(residuals.primal_abs),
+        "primal_residual_rel": finite(residuals.primal_rel),
+        "dual_residual_abs": finite(residuals.dual_abs),
+        "dual_residual_rel": finite(residuals.dual_rel),
+        "gap_abs": finite(residuals.gap_abs),
+        "gap_rel": finite(residuals.gap_rel),
+        "backend": solution.backend,
+        "method": str(solution.method),
+        "basic": solution.backend == "highs" if solution.status is Status.OPTIMAL else None,
+        "iterations": sum(s.iterations for s in every),
+        "solve_time": round(sum(s.seconds for s in every), 6),
+        "read_time": round(source.read_time, 6),
+        "group": group,
+        "rows": model.rows,
+        "columns": model.columns,
+        "nonzeros": model.nonzeros,
+        "integer_columns": integers,
+        "model_name": name,
+        "attempts": [record for s, v in tries for record in (*map(unjudged, s.earlier), attempt(s, v))],
+        "reason": verdict.reason or None,
+        "notes": notes,
+        "warnings": list(source.warnings),
+        "error": solution.message or None if solution.status not in DECIDED else None,
+        "duplicate_of": None,
+        "solution": None,
+        "probability": source.probability,
+        "input_digest": source.input_digest or None,
+        "settings_digest": settings_digest,
+    }
 
 
 def duplicate_row(source: Source, original: Row) -> Row:
@@ -97,10 +154,22 @@ def duplicate_row(source: Source, original: Row) -> Row:
     return original | same
 
 
-def settings_digest(settings: SolveSettings, solutions: SolutionFormat, version_text: str = __version__) -> str:
-    """Returns a digest of all that can change an answer or what is kept of it: what --resume compares."""
-    names = ("backend", "tol", "time_limit", "iteration_limit", "fallback", "negative_upper")
+def settings_digest(
+    settings: SolveSettings,
+    solutions: SolutionFormat,
+    version_text: str = __version__,
+    *,
+    kept: Selection | None = None,
+    start: str | None = None,
+) -> str:
+    """Returns a digest of all that can change an answer or what is kept of it: what --resume compares. start: the run folder
+    that solutions come from to start with, as the user named it."""
+    names = ("backend", "tol", "time_limit", "iteration_limit", "fallback", "crossover", "precision", "device", "negative_upper")
     values = [str(getattr(settings, name)) for name in names]
+    if kept is not None and kept != Selection():
+        values += ["".join(sorted(kept.vectors)), str(kept.columns)]
+    if start is not None:
+        values.append(f"from {start}")
     return hashlib.sha256("\0".join([*values, solutions.value, version_text]).encode()).hexdigest()[:16]
 
 
@@ -112,6 +181,7 @@ class Totals:
     verified: int = 0
     rows: int = 0
     readable: int = 0
+    kept: int = 0  # of all rows, those that an earlier run has left
 
     def add(self, row: Mapping[str, object]) -> None:
         """Counts one row."""
@@ -129,6 +199,8 @@ class Totals:
 
 def versions() -> dict[str, str]:
     """Returns the versions that an answer can depend on."""
+    from importlib.metadata import PackageNotFoundError, version  # late: this is slow to import
+
     found = {"batchlp": __version__, "python": platform.python_version()}
     for package in ("highspy", "numpy", "scipy"):
         try:
@@ -157,4 +229,7 @@ def peak_memory_bytes() -> int | None:
 
 def json_line(row: Mapping[str, object]) -> str:
     """Returns a row as one line of strict JSON, without the line's end."""
-    return json.dumps(row, ensure_ascii=True, allow_nan=False)
+    return _encode(row)
+
+
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False).encode  # made once, since json.dumps makes one a call

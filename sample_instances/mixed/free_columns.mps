@@ -14,12 +14,12 @@ ROWS
  E point_11
  E point_12
 COLUMNS
- slope point_1 0 point_2 1
- slope point_3 2 point_4 3
- slope point_5 4 point_6 5
- slope point_7 6 point_8 7
- slope point_9 8 point_10 9
- slope point_11 10 point_12 11
+ slope point_2 1 point_3 2
+ slope point_4 3 point_5 4
+ slope point_6 5 point_7 6
+ slope point_8 7 point_9 8
+ slope point_10 9 point_11 10
+ slope point_12 11
  intercept point_1 1 point_2 1
  intercept point_3 1 point_4 1
  intercept point_5 1 point_6 1

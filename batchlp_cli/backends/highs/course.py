@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter, deque
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import cast
 
@@ -25,11 +28,22 @@ LOADING = 1e-6  # seconds a nonzero that passing the base may take on top
 class Course:
     """One batch on its way through the pool of workers, each of which holds the session of one batch at a time."""
 
-    def __init__(self, batch_id: int, batch: LPBatch, settings: SolveSettings, basis: Basis | None, want_basis: bool) -> None:
-        self._id, self._batch, self._settings = batch_id, batch, settings
+    def __init__(
+        self,
+        batch_id: int,
+        batch: LPBatch,
+        settings: SolveSettings,
+        basis: Basis | None,
+        want_basis: bool,
+        starts: Sequence[Solution] | None = None,
+        mode: Mode | None = None,
+    ) -> None:
+        self._id, self._batch, self._settings, self._starts = batch_id, batch, settings, starts
+        self._fixed = Mode.CAREFUL if settings.careful else Mode.CROSSOVER if starts is not None else mode
         self._opening = Opening(batch.base, settings, basis, want_basis)
         self._waiting = deque(range(len(batch)))
-        self._given: dict[int, tuple[int, Mode]] = {}  # member -> (worker slot, mode) while it is out
+        self._returned: deque[int] = deque()  # given back: next in turn, and not to be withdrawn
+        self._given: dict[int, tuple[int, Mode, float]] = {}  # member -> (worker slot, mode, when) while it is out
         self._load: Counter[int] = Counter()  # members out by worker slot
         self._holders: set[int] = set()  # worker slots that were sent the opening
         self._crashes: Counter[int] = Counter()
@@ -37,14 +51,16 @@ class Course:
 
     def next_task(self, slot: int, fresh: bool) -> Task | None:
         """Returns the next member for a worker, None while it should wait: one at a time until the mode is decided."""
-        measuring = self._trial.decided is None and not self._settings.careful
-        if not self._waiting or (measuring and self._load[slot]):
+        measuring = self._trial.decided is None and self._fixed is None
+        if measuring and self._load[slot]:
             return None
-        member = self._waiting.popleft()
-        mode = Mode.CAREFUL
-        if not self._settings.careful:
+        member = self._next_member()
+        if member is None:
+            return None
+        mode = self._fixed
+        if mode is None:
             mode = self._trial.assign(without_basis=self._opening.basis is None and (fresh or slot not in self._holders))
-        self._given[member] = slot, mode
+        self._given[member] = slot, mode, time.perf_counter()
         self._load[slot] += 1
         return Task((self._id, member), deadline=self._deadline(), payload_for=partial(self._payload, member, mode))
 
@@ -55,13 +71,70 @@ class Course:
     @property
     def has_waiting(self) -> bool:
         """Tells whether members wait to be given out."""
-        return bool(self._waiting)
+        return bool(self._returned or self._waiting)
+
+    @property
+    def waiting(self) -> int:
+        """Number of members that wait to be given out and could be withdrawn."""
+        return len(self._waiting)
+
+    def _next_member(self) -> int | None:
+        for queue in (self._returned, self._waiting):
+            try:
+                return queue.popleft()  # another thread may withdraw the last one at any moment
+            except IndexError:
+                continue
+        return None
+
+    def withdraw(self) -> int | None:
+        """Takes a member from the end of those that wait, for whoever else solves it; None where none waits. From any thread."""
+        try:
+            return self._waiting.pop()
+        except IndexError:
+            return None
+
+    def give_back(self, member: int) -> None:
+        """Lets a member wait that was withdrawn, or is elsewhere too; it comes before all others. From any thread."""
+        self._returned.append(member)
+
+    def has_returned(self, member: int | None = None) -> bool:
+        """Tells whether a member (None: any) that was given back still waits. From any thread."""
+        return bool(self._returned) if member is None else member in list(self._returned)
+
+    def retract(self, member: int) -> None:
+        """Takes a member away again that was given back and still waits. From any thread."""
+        with suppress(ValueError):
+            self._returned.remove(member)
+
+    def at_work(self) -> dict[int, float]:
+        """Returns the members that workers have, with the time.perf_counter() at which each was given. From any thread."""
+        return {member: when for member, (_, _, when) in list(self._given.items())}
+
+    @property
+    def is_measured(self) -> bool:
+        """Tells whether enough members were timed to know the faster mode."""
+        return self._trial.decided is not None
+
+    @property
+    def mode(self) -> Mode | None:
+        """The mode that was measured to be faster, None while that is open."""
+        return self._trial.decided
+
+    @property
+    def seconds_a_member(self) -> float | None:
+        """Mean time of a member in the faster mode so far, None before the first."""
+        return self._trial.seconds_a_member
+
+    def opening_for(self, slot: int, fresh: bool) -> Opening | None:
+        """Returns the opening where a worker does not hold it, and notes that it then does."""
+        first = fresh or slot not in self._holders
+        self._holders.add(slot)
+        return self._opening if first else None
 
     def _payload(self, member: int, mode: Mode, slot: int, fresh: bool) -> MemberTask:
         """Returns what a worker is sent for a member; the opening goes along if its process does not hold it."""
-        first = fresh or slot not in self._holders
-        self._holders.add(slot)
-        return MemberTask(self._id, _changes_of(self._batch, member), mode, self._opening if first else None)
+        start = self._starts[member] if self._starts is not None else None
+        return MemberTask(self._id, _changes_of(self._batch, member), mode, self.opening_for(slot, fresh), start)
 
     def _deadline(self) -> float | None:
         limit = self._settings.time_limit
@@ -72,14 +145,18 @@ class Course:
     def take_in(self, outcome: Outcome) -> tuple[int, Solution] | None:
         """Returns the member and its claim, or None where the member has to be tried again."""
         _, member = cast(tuple[int, int], outcome.key)
-        slot, mode = self._given.pop(member)
+        slot, mode, _ = self._given.pop(member)
         self._load[slot] -= 1
+        if outcome.ending is Ending.CANCELLED:
+            if self._fixed is None:
+                self._trial.record(mode)
+            return None
         claim = self._claim(member, mode, outcome)
-        if not self._settings.careful:
+        if self._fixed is None:
             timed = claim if claim and claim.status not in (Status.CRASHED, Status.NUMERICAL_ERROR) else None
             self._trial.record(mode, timed.method if timed else "", timed.seconds if timed else 0.0)
         if claim is None:
-            self._waiting.appendleft(member)
+            self._returned.appendleft(member)
             return None
         return member, claim
 

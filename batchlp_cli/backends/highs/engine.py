@@ -9,14 +9,14 @@ nothing) where HiGHS ran with another number before in the same process; enablin
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import highspy
 import numpy as np
 
 from batchlp_cli.problem import LinearProgram, Vector
-from batchlp_cli.solution import Basis, BasisArray
+from batchlp_cli.solution import Basis, BasisArray, Solution
 
 ModelStatus = highspy.HighsModelStatus
 
@@ -56,13 +56,14 @@ class _QuietHighs(highspy.Highs):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
     """How one run is made: with presolve or not, feasibility tolerance (1e-10 to 1e-6, absolute), primal or dual simplex
-    (default), seconds and iterations it may take (default no limit)."""
+    (default) or the interior point method, seconds and iterations it may take (default no limit)."""
 
     presolve: bool
     tolerance: float
     primal: bool = False
     seconds: float = math.inf
     iterations: int | None = None
+    ipm: bool = False
 
 
 class Engine:
@@ -78,7 +79,7 @@ class Engine:
     def tell(self, lp: LinearProgram) -> None:
         """Makes lp the model; the basis stays where the matrix is the same object. Raises Refused."""
         told, self._told = self._told, None
-        if told is None or told.A is not lp.A:
+        if told is None or not told.rows.shares(lp.rows):
             self._pass_whole(lp)
         else:
             self._pass_differences(told, lp)
@@ -87,12 +88,12 @@ class Engine:
     def _pass_whole(self, lp: LinearProgram) -> None:
         self.has_basis = False
         columns = (lp.c, lp.col_lower, lp.col_upper, lp.row_lower, lp.row_upper)
-        matrix = (lp.A.indptr.astype(np.int32), lp.A.indices.astype(np.int32), lp.A.data)
+        matrix = (lp.rows.indptr.astype(np.int32), lp.rows.indices.astype(np.int32), lp.rows.data)
         continuous = np.zeros(lp.n, dtype=np.int32)
         row_wise, minimise = int(highspy.MatrixFormat.kRowwise), int(highspy.ObjSense.kMinimize)
         self._highs.setOptionValue("small_matrix_value", SMALLEST_COEFFICIENT)
         status = self._highs.passModel(lp.n, lp.m, lp.nnz, row_wise, minimise, 0.0, *columns, *matrix, continuous)
-        if not (np.abs(lp.A.data) <= SMALL_IN_PROOFS).any():
+        if not (np.abs(lp.rows.data) <= SMALL_IN_PROOFS).any():
             self._highs.setOptionValue("small_matrix_value", SMALL_IN_PROOFS)
         if status == highspy.HighsStatus.kError:
             raise Refused("HiGHS refused the model")
@@ -114,6 +115,7 @@ class Engine:
     def run(self, effort: Effort) -> ModelStatus:
         """Solves the model, from the basis that is there if any, and returns HiGHS' word on it."""
         h = self._highs
+        h.setOptionValue("solver", "ipm" if effort.ipm else "simplex")
         h.setOptionValue("presolve", "choose" if effort.presolve else "off")
         h.setOptionValue("primal_feasibility_tolerance", effort.tolerance)
         h.setOptionValue("dual_feasibility_tolerance", effort.tolerance)
@@ -123,6 +125,28 @@ class Engine:
         if h.run() == highspy.HighsStatus.kError and h.getModelStatus() == ModelStatus.kNotset:
             h.resetGlobalScheduler(True)  # somebody else's number of threads is still in force
             h.run()
+        self.has_basis = bool(h.getBasis().valid)
+        status: ModelStatus = h.getModelStatus()
+        return status
+
+    def cross_over(self, start: Solution, effort: Effort) -> ModelStatus:
+        """Goes from a solution that is no basic one to one that is, and returns HiGHS' word on it.
+
+        HiGHS' crossover crashes in an instance that has not run before; a run without iterations is enough.
+        """
+        told, x, y, r = self._told, start.x, start.y, start.r
+        if told is None or x is None or y is None or r is None:
+            raise ValueError("crossover needs a model and an optimal solution with x, y and r")
+        h = self._highs
+        self.run(replace(effort, presolve=False, iterations=0))
+        self.forget_basis()
+        h.setOptionValue("simplex_iteration_limit", 2**31 - 1)
+        h.setOptionValue("time_limit", h.getRunTime() + max(effort.seconds, 0.0))
+        point = highspy.HighsSolution()
+        point.col_value, point.row_value = x.tolist(), told.rows.times(x).tolist()
+        point.row_dual, point.col_dual = y.tolist(), r.tolist()
+        point.value_valid = point.dual_valid = True
+        h.crossover(point)
         self.has_basis = bool(h.getBasis().valid)
         status: ModelStatus = h.getModelStatus()
         return status

@@ -9,7 +9,6 @@ import time
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from batchlp_cli.backends.highs.engine import Effort, Engine, ModelStatus, Refused
 from batchlp_cli.problem import LinearProgram, Mask, Vector
@@ -65,8 +64,8 @@ def _without_noise(lp: LinearProgram, y: Vector) -> Vector:
 def _farkas_bound(lp: LinearProgram, y: Vector) -> float:
     """Returns the dual bound of y [m], |y| <= 1, without costs, less what may be rounding; -inf if it prices an infinite one."""
     # r = -A'y;  D(y) = sum_i (y_i>0 ? y_i*lc_i : y_i*uc_i) + sum_j (r_j>0 ? r_j*lv_j : r_j*uv_j)
-    r = -(lp.A.T @ y)
-    r[np.abs(r) <= NEGLIGIBLE * (abs(lp.A).T @ np.ones(lp.m))] = 0.0
+    r = -lp.rows.transposed_times(y)
+    r[np.abs(r) <= NEGLIGIBLE * lp.rows.transposed_times(np.ones(lp.m), absolute=True)] = 0.0
     terms = np.concatenate([_priced(y, lp.row_lower, lp.row_upper), _priced(r, lp.col_lower, lp.col_upper)])
     if not np.isfinite(terms).all():
         return -np.inf
@@ -80,6 +79,8 @@ def _priced(price: Vector, lower: Vector, upper: Vector) -> Vector:
 
 def construct_farkas(lp: LinearProgram, deadline: float) -> Vector | None:
     """Returns row duals that prove infeasibility, from the elastic LP, or None where it finds the rows can be met."""
+    import scipy.sparse as sp  # late, since hardly any LP comes to this
+
     # min sum(s) + sum(t)  s.t.  lc <= A x + s - t <= uc,  lv <= x <= uv,  s, t >= 0: y in [-1, 1], D(y) = the optimal value
     below, above = np.isfinite(lp.row_lower), np.isfinite(lp.row_upper)
     identity = sp.eye_array(lp.m, format="csc")
@@ -107,9 +108,9 @@ def proven_direction(lp: LinearProgram, ray: Vector | None) -> Vector | None:
     inside = np.clip(d, lower, upper)
     if np.abs(inside - d).max() > NEGLIGIBLE:
         return None
-    move = lp.A @ inside
+    move = lp.rows.times(inside)
     lower, upper = recession_cone(lp.row_lower, lp.row_upper)
-    leaves = np.abs(move - np.clip(move, lower, upper)) > NEGLIGIBLE * (abs(lp.A) @ np.ones(lp.n))
+    leaves = np.abs(move - np.clip(move, lower, upper)) > NEGLIGIBLE * lp.rows.times(np.ones(lp.n), absolute=True)
     falls = lp.c @ inside < -NEGLIGIBLE * (np.abs(lp.c) @ np.abs(inside))
     return inside if falls and not leaves.any() else None
 
@@ -128,6 +129,7 @@ def construct_direction(lp: LinearProgram, deadline: float) -> Vector | None:
     col_lower, col_upper = recession_cone(lp.col_lower, lp.col_upper)
     box = replace(
         lp,
+        A=lp.rows.as_scipy_later(),
         row_lower=row_lower,
         row_upper=row_upper,
         col_lower=np.maximum(col_lower, -1.0),
@@ -139,4 +141,4 @@ def construct_direction(lp: LinearProgram, deadline: float) -> Vector | None:
 
 def feasible_point(lp: LinearProgram, deadline: float) -> Auxiliary:
     """Solves the LP without its costs: optimal brings a feasible x, infeasible means that there is none."""
-    return solve_auxiliary(replace(lp, c=np.zeros(lp.n)), deadline)
+    return solve_auxiliary(replace(lp, A=lp.rows.as_scipy_later(), c=np.zeros(lp.n)), deadline)

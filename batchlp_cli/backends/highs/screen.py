@@ -41,12 +41,12 @@ def refused_number(lp: LinearProgram) -> str:
     if huge.size:
         j = int(huge[0])
         return f"column {lp.col_name(j)} has cost {lp.c[j]}; HiGHS takes costs below {INFINITE:g} only; scale the objective"
-    huge = np.flatnonzero(np.abs(lp.A.data) >= LARGEST_COEFFICIENT)
+    huge = np.flatnonzero(np.abs(lp.rows.data) >= LARGEST_COEFFICIENT)
     if huge.size:
         k = int(huge[0])
-        row = lp.row_name(int(np.searchsorted(lp.A.indptr, k, side="right")) - 1)
-        where = f"row {row}, column {lp.col_name(int(lp.A.indices[k]))}"
-        return f"{where}: coefficient {lp.A.data[k]}; HiGHS takes those below {LARGEST_COEFFICIENT:g} only; scale the row"
+        row = lp.row_name(int(np.searchsorted(lp.rows.indptr, k, side="right")) - 1)
+        where = f"row {row}, column {lp.col_name(int(lp.rows.indices[k]))}"
+        return f"{where}: coefficient {lp.rows.data[k]}; HiGHS takes those below {LARGEST_COEFFICIENT:g} only; scale the row"
     for kind, name_of, lower, upper in (
         ("row", lp.row_name, lp.row_lower, lp.row_upper),
         ("column", lp.col_name, lp.col_lower, lp.col_upper),

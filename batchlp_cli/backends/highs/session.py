@@ -16,17 +16,20 @@ from batchlp_cli.backends.highs import rays
 from batchlp_cli.backends.highs.engine import SMALLEST_COEFFICIENT, Effort, Engine, ModelStatus, Refused
 from batchlp_cli.backends.highs.screen import decide_without_solver
 from batchlp_cli.batch import VECTOR_FIELDS, Changes
-from batchlp_cli.problem import LinearProgram, Vector
+from batchlp_cli.problem import LinearProgram, Vector, with_parts
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Basis, Solution, Status
 
 
 class Mode(StrEnum):
-    """How a member is started: cold with presolve, warm from the last basis, or careful (cold, no presolve, tightened)."""
+    """How a member is started: cold with presolve, warm from the last basis, careful (cold, no presolve, tightened), or from
+    a solution of another backend that crossover makes a basic one; or by the interior point method, with crossover."""
 
     COLD = "simplex cold"
     WARM = "simplex warm"
     CAREFUL = "simplex careful"
+    CROSSOVER = "crossover"
+    IPM = "ipm with crossover"
 
 
 _LIMITS = {ModelStatus.kTimeLimit: Status.TIME_LIMIT, ModelStatus.kIterationLimit: Status.ITERATION_LIMIT}
@@ -43,6 +46,7 @@ _STRATEGIES = {
     Mode.COLD: [(True, False), (False, True)],
     Mode.WARM: [(True, False), (True, False), (False, True)],
     Mode.CAREFUL: [(False, False), (False, True), (True, False)],
+    Mode.IPM: [(True, False)],
 }
 
 
@@ -63,16 +67,29 @@ class Session:
         self._base = base
         self._start = basis
         self._engine = Engine()
-        dropped = int((np.abs(base.A.data) <= SMALLEST_COEFFICIENT).sum())
+        dropped = int((np.abs(base.rows.data) <= SMALLEST_COEFFICIENT).sum())
         self._note = f"HiGHS leaves out {dropped} coefficients of {SMALLEST_COEFFICIENT:g} or less" if dropped else ""
         if decide_without_solver(base) is None:  # what HiGHS does not take is left to the members to mend
             self._engine.tell(base)
 
-    def solve(self, changes: Changes, mode: Mode, settings: SolveSettings, want_basis: bool = False) -> Solution:
-        """Returns the claim for the member with these changes; a limit, a refusal or a failure of HiGHS is a status."""
+    def solve(
+        self,
+        changes: Changes,
+        mode: Mode,
+        settings: SolveSettings,
+        want_basis: bool = False,
+        start: Solution | None = None,
+    ) -> Solution:
+        """Returns the claim for the member with these changes; a limit, a refusal or a failure of HiGHS is a status.
+
+        start: the optimal solution, with x, y and r, from which crossover begins.
+        """
         started = time.perf_counter()
         lp = changed(self._base, changes)
-        claim = decide_without_solver(lp) or self._solve(lp, mode, settings, started)
+        if start is not None:
+            claim = decide_without_solver(lp) or self._cross_over(lp, start, settings, started)
+        else:
+            claim = decide_without_solver(lp) or self._solve(lp, mode, settings, started)
         if want_basis and self._engine.has_basis and claim.status is Status.OPTIMAL:
             claim = replace(claim, basis=self._engine.basis())
         method = claim.method or "no solver"
@@ -97,12 +114,27 @@ class Session:
             left = deadline - time.perf_counter()
             limit = None if settings.iteration_limit is None else max(settings.iteration_limit - iterations, 0)
             status = self._engine.run(
-                Effort(presolve=presolve, primal=primal, tolerance=tolerance, seconds=left, iterations=limit)
+                Effort(
+                    presolve=presolve, primal=primal, tolerance=tolerance, seconds=left, iterations=limit, ipm=mode is Mode.IPM
+                )
             )
             iterations += self._engine.iterations
             if status in _DECIDED:
                 break
         return replace(self._claim(lp, status, deadline), iterations=iterations, method=str(mode))
+
+    def _cross_over(self, lp: LinearProgram, start: Solution, settings: SolveSettings, started: float) -> Solution:
+        """Tells HiGHS the member and lets it go from the start to a basic solution."""
+        method = str(Mode.CROSSOVER)
+        try:
+            self._engine.tell(lp)
+        except Refused as refusal:
+            self._engine = Engine()
+            return Solution(Status.NUMERICAL_ERROR, method=method, message=str(refusal))
+        deadline = started + settings.time_limit
+        tolerance = feasibility_tolerance(settings.tol, Mode.CROSSOVER)
+        status = self._engine.cross_over(start, Effort(presolve=False, tolerance=tolerance, seconds=settings.time_limit))
+        return replace(self._claim(lp, status, deadline), iterations=self._engine.iterations, method=method)
 
     def _prepare(self, mode: Mode) -> Mode:
         """Puts the basis in its place; returns the mode in which the run really is made."""
@@ -168,21 +200,19 @@ def changed(base: LinearProgram, changes: Changes) -> LinearProgram:
 
     Not checked again: both parts were checked when they were made, and this runs once for every member.
     """
-    lp = object.__new__(LinearProgram)
-    for part in fields(LinearProgram):
-        object.__setattr__(lp, part.name, getattr(base, part.name))
+    parts = {part.name: getattr(base, part.name) for part in fields(base) if part.name != "A"}
     for code in VECTOR_FIELDS:
         touched = changes.field == code
         if touched.any():
-            array = getattr(base, code.attribute).copy()
+            array = parts[code.attribute].copy()
             array[changes.index[touched]] = changes.value[touched]
-            object.__setattr__(lp, code.attribute, array)
-    return lp
+            parts[code.attribute] = array
+    return with_parts(parts)
 
 
 def is_feasible(lp: LinearProgram, x: Vector) -> bool:
     """Tells whether x [n] meets rows and bounds to 1e-7, relative to the bound."""
-    activity = lp.A @ x
+    activity = lp.rows.times(x)
     for value, lower, upper in ((activity, lp.row_lower, lp.row_upper), (x, lp.col_lower, lp.col_upper)):
         away = value - np.clip(value, lower, upper)
         if not np.isfinite(away).all() or (np.abs(away) > 1e-7 * (1.0 + np.abs(value))).any():

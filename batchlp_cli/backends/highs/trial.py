@@ -46,15 +46,20 @@ class ModeTrial:
         self._timings[mode].out += 1
         return mode
 
+    @property
+    def seconds_a_member(self) -> float | None:
+        """Mean of the mode that was chosen, or of the faster one before; None where no member was timed yet."""
+        timed = [t.mean for mode, t in self._timings.items() if t.timed and self.decided in (None, mode)]
+        return min(timed, default=None)
+
     def record(self, assigned: Mode, method: str = "", seconds: float = 0.0) -> None:
         """Takes in a member that came back: how it really was solved (empty: it was not) and how long that took."""
-        if self.decided is not None:
-            return
-        self._timings[assigned].out -= 1
+        self._timings[assigned].out -= self.decided is None
         if method in (Mode.WARM, Mode.COLD):
             self._timings[Mode(method)].timed += 1
             self._timings[Mode(method)].seconds += seconds
-        self.decided = self._decide()
+        if self.decided is None:
+            self.decided = self._decide()
 
     def _decide(self) -> Mode | None:
         faster, slower = sorted(self._timings, key=lambda mode: self._timings[mode].mean)

@@ -1,10 +1,11 @@
-"""What runs in a worker process: it keeps one session and takes members of the session's batch."""
+"""What runs in a worker process: it keeps one session and takes members of the session's batch, one or many at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from batchlp_cli.backends.highs.chunk import ChunkAnswer, ChunkSolver, ChunkTask
 from batchlp_cli.backends.highs.session import Mode, Session
 from batchlp_cli.batch import Changes
 from batchlp_cli.problem import LinearProgram
@@ -24,30 +25,38 @@ class Opening:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemberTask:
-    """A member to solve; the opening comes with the first member of a batch that a process gets."""
+    """A member to solve; the opening comes with the first member of a batch that a process gets. start: for crossover only."""
 
     batch_id: int
     changes: Changes
     mode: Mode
     opening: Opening | None = None
+    start: Solution | None = None
 
 
-def make_handler() -> Callable[[object], Solution]:
+def make_handler() -> Callable[[object], Solution | ChunkAnswer]:
     """Returns the function that a worker process calls for each member."""
     opening: Opening | None = None
     batch_id: int | None = None
     session: Session | None = None
+    chunks: ChunkSolver | None = None
 
-    def solve(payload: object) -> Solution:
-        nonlocal opening, batch_id, session
-        assert isinstance(payload, MemberTask)
+    def solve(payload: object) -> Solution | ChunkAnswer:
+        nonlocal opening, batch_id, session, chunks
+        assert isinstance(payload, (MemberTask, ChunkTask))
         if payload.opening is not None:
-            opening, batch_id, session = payload.opening, payload.batch_id, None
+            assert isinstance(payload.opening, Opening)
+            opening, batch_id, session, chunks = payload.opening, payload.batch_id, None, None
         assert opening is not None, "the first member brings the opening"
         assert batch_id == payload.batch_id, "this member is of another batch than the opening"
         current = session or Session(opening.base, opening.basis)
         session = None  # one that raises is not used again
-        solution = current.solve(payload.changes, payload.mode, opening.settings, opening.want_basis)
+        if isinstance(payload, ChunkTask):
+            chunks = chunks or ChunkSolver(opening.base, opening.settings)
+            answer = chunks.solve(current, payload.changes, payload.members, payload.mode)
+            session = current
+            return answer
+        solution = current.solve(payload.changes, payload.mode, opening.settings, opening.want_basis, payload.start)
         session = current
         return solution
 

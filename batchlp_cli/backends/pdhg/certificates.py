@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import lsmr
 
 from batchlp_cli.backends.pdhg.kernels.base import Direction, Measured
+from batchlp_cli.matrix import Csr
 from batchlp_cli.problem import LinearProgram, Mask, Vector
 from batchlp_cli.safe_bound import Matrix, Numbers, bound_parts, gamma, with_implied_bounds
 
@@ -70,7 +71,7 @@ class Prover:
     """Proves rays of members of one batch; what it needs of the matrix is made when first needed."""
 
     def __init__(self, A: sp.csr_array, parameters: CertificateParameters, tol: float) -> None:
-        self._matrix = Matrix(A)
+        self._matrix = Matrix(Csr.of(A))
         self._abs_A = sp.csr_array(abs(A))
         self._parameters = parameters
         self._tol = tol

@@ -5,15 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from batchlp_cli.backends.pdhg import termination
 from batchlp_cli.backends.pdhg.certificates import Prover
 from batchlp_cli.backends.pdhg.kernels.base import Kernel
 from batchlp_cli.backends.pdhg.parameters import PdhgParameters
+from batchlp_cli.backends.pdhg.polish import Point, best_point
 from batchlp_cli.backends.pdhg.reduction import Reduction
 from batchlp_cli.backends.pdhg.scaling import ScaledMatrix
 from batchlp_cli.batch import LPBatch
@@ -43,9 +45,27 @@ class Entry:
     entered: float = 0.0
 
     @property
+    def number(self) -> int:
+        """The member in the batch that was asked for."""
+        return self.member if self.label is None else self.label
+
+    @property
     def code(self) -> int:
         """The member as `numbers_of` wants it."""
         return self.member if self.ray is None else -2 - self.member
+
+
+class Feed(Protocol):
+    """Where members come from that others may take too; asked from the threads of the tiles."""
+
+    def take(self) -> int | None:
+        """Returns the next member, None where there is none now."""
+        ...
+
+    @property
+    def waiting(self) -> int:
+        """Number of members that could be taken now."""
+        ...
 
 
 @dataclass(slots=True, eq=False)
@@ -53,7 +73,9 @@ class Course:
     """What the tiles of one batch share. A tile takes entries from a queue and puts answers, None at its end, or its exception.
 
     given: the batch as it was asked for; reduction: what the lanes work on, and the way back. waiting: by precision, entries
-    that wait for a lane of that precision. alone: entries that are to go on as LPs of their own; None where they do already.
+    that wait for a lane of that precision. feed: where more members come from, if not all were waiting from the start.
+    cancelled: members that are to leave their lanes without an answer. alone: entries that are to go on as LPs of their own;
+    None where they do already.
     """
 
     given: LPBatch
@@ -68,6 +90,8 @@ class Course:
     answers: SimpleQueue[Answer | BaseException | None]
     stop: threading.Event
     entries: dict[str, Any]
+    feed: Feed | None = None
+    cancelled: set[int] = field(default_factory=set)
     alone: deque[Entry] | None = None
 
     @property
@@ -91,10 +115,20 @@ class Course:
         try:
             entry = self.waiting[precision].popleft()  # a deque bears many threads
         except IndexError:
-            return None
+            member = self.feed.take() if self._feeds(precision) and self.feed is not None else None
+            if member is None:
+                return None
+            entry = Entry(member)
         if entry.entered == 0.0:
             entry.entered = time.perf_counter()
         return entry
+
+    def waits(self, precision: str) -> bool:
+        """Tells whether somebody waits for a lane of that precision."""
+        return bool(self.waiting[precision]) or (self._feeds(precision) and self.feed is not None and self.feed.waiting > 0)
+
+    def _feeds(self, precision: str) -> bool:
+        return precision == next(iter(self.waiting))
 
     def lp_of(self, entry: Entry) -> LinearProgram:
         """Returns the entry's member, reduced."""
@@ -108,14 +142,36 @@ class Course:
         """Returns where the entry starts, x [n] and y [m] of its reduced member lp, in original units."""
         if entry.x is not None and entry.y is not None:
             return entry.x, entry.y
+        saved = self.settings.starts.point(self.batch.names[entry.member], lp) if self.settings.starts is not None else None
+        given = saved or self.warm_start  # neither is there where a member goes on alone: its entry has x and y
         zeros: tuple[Vector, Vector] = (np.zeros(lp.n), np.zeros(lp.m))
-        warm = self.warm_start
-        x, y = zeros if warm is None else self.reduction.restoration.reduced_start(*warm)
+        x, y = zeros if given is None else self.reduction.restoration.reduced_start(*given)
         # a column without entries is best at the bound that its cost prices
         alone = np.diff(self.matrix.At.indptr) == 0
         best = np.where(lp.c > 0, lp.col_lower, np.where(lp.c < 0, lp.col_upper, x))
         x = np.where(alone & np.isfinite(best), best, x)
         return np.clip(x, lp.col_lower, lp.col_upper), y
+
+    def refuted(self, entry: Entry, given: LinearProgram) -> bool:
+        """Answers a member that is infeasible by its bounds, or by what presolve saw."""
+        crossed = crosses(given)
+        if crossed:
+            self.answer(entry, Status.INFEASIBLE, 0, message=crossed)
+            return True
+        for hint in self.reduction.hints:
+            ray = self.prover.farkas(given, hint)
+            if ray is not None:
+                self.answer(entry, Status.INFEASIBLE, 0, ray=ray, message="proved in presolve")
+                return True
+        return False
+
+    def polished(self, entry: Entry, point: Point, move: Point) -> tuple[Point, Point, float]:
+        """Returns the best point ahead of a lane, reduced and as given, with the merit of the latter."""
+        given, restoration = self.given_of(entry), self.reduction.restoration
+        x, y = best_point(self.parameters.polish, self.matrix, self.lp_of(entry), point, move)
+        X, Y = restoration.point(given, x), restoration.prices(given.c, y)
+        merit = termination.merit(termination.errors_of(given, restoration.At, X, Y))
+        return (x, y), (X, Y), float(merit[0])
 
     def answer(self, entry: Entry, status: Status, iterations: int, **given: Any) -> None:
         """Puts the answer of a member; given: x, y, ray of the member as it was asked for, message."""
@@ -126,7 +182,7 @@ class Course:
         solution = Solution(
             status, r=r, iterations=entry.iterations + iterations, seconds=seconds, backend="pdhg", method=method, **given
         )
-        self.answers.put((entry.member if entry.label is None else entry.label, solution))
+        self.answers.put((entry.number, solution))
 
 
 def crosses(lp: LinearProgram) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from batchlp_cli.backends.pdhg import certificates, termination
-from batchlp_cli.backends.pdhg.course import Course, Entry, crosses
+from batchlp_cli.backends.pdhg.course import Course, Entry
 from batchlp_cli.backends.pdhg.kernels.base import (
     Moved,
     displacement_of,
@@ -25,7 +25,6 @@ from batchlp_cli.backends.pdhg.kernels.base import (
     set_rates,
 )
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
-from batchlp_cli.backends.pdhg.polish import best_point
 from batchlp_cli.backends.pdhg.restart import RestartState, fixed_point_error, wants_restart
 from batchlp_cli.backends.pdhg.termination import TerminationState
 from batchlp_cli.backends.pdhg.weight import WeightState, first_weight, update_weights
@@ -64,11 +63,13 @@ class Lanes:
     def run(self) -> None:
         """Runs until nobody waits and all lanes are idle, or the course is stopped."""
         course = self._course
+        watch = course.settings.watch
         while not course.stop.is_set():
+            begun = time.perf_counter()
             entered = self._fill()
             if entered.any():
                 self._check(entered)
-                if course.waiting[self._precision]:
+                if course.waits(self._precision):
                     continue  # lanes may be free again
             if not self._active().any():
                 return
@@ -77,7 +78,17 @@ class Lanes:
             active = self._active()
             self._iterations[active] += course.check_every
             self._k += course.check_every
-            self._check(active)
+            self._check(active & ~self._drop_cancelled())
+            if watch is not None:
+                watch.worked(begun, int(active.sum()), self.width)
+
+    def _drop_cancelled(self) -> Mask:
+        """Empties the lanes of members that were cancelled; returns those lanes."""
+        cancelled = self._course.cancelled
+        gone = np.array([e is not None and e.number in cancelled for e in self._entries], dtype=np.bool_)
+        for lane in np.flatnonzero(gone):
+            self._taken(int(lane))
+        return gone
 
     def _active(self) -> Mask:
         return np.array([entry is not None for entry in self._entries], dtype=np.bool_)
@@ -97,7 +108,7 @@ class Lanes:
     def _enter(self, lane: int, entry: Entry) -> bool:
         """Starts a member in a lane; False where it is answered at once."""
         course, given = self._course, self._course.given_of(entry)
-        if self._refuted(entry, given):
+        if course.refuted(entry, given):
             return False
         lp = course.lp_of(entry)
         x, y = course.start(entry, lp)
@@ -111,20 +122,6 @@ class Lanes:
         self._done.begin(lane, given, course.reduction.restoration.shift(given))
         return True
 
-    def _refuted(self, entry: Entry, given: LinearProgram) -> bool:
-        """Answers a member that is infeasible by its bounds, or by what presolve saw."""
-        course = self._course
-        crossed = crosses(given)
-        if crossed:
-            course.answer(entry, Status.INFEASIBLE, 0, message=crossed)
-            return True
-        for hint in course.reduction.hints:
-            ray = course.prover.farkas(given, hint)
-            if ray is not None:
-                course.answer(entry, Status.INFEASIBLE, 0, ray=ray, message="proved in presolve")
-                return True
-        return False
-
     def _renumber(self) -> None:
         """Gives the tile the costs and bounds of the members that it now has, and their step sizes."""
         course = self._course
@@ -137,7 +134,7 @@ class Lanes:
         """Moves the members to a narrower tile where nobody waits and that saves half the lanes or more."""
         lanes = np.flatnonzero(self._active())
         width = next((w for w in WIDTHS if w >= lanes.size), self.width)
-        if 2 * width > self.width or self._course.waiting[self._precision]:
+        if 2 * width > self.width or self._course.waits(self._precision):
             return
         self._tile = narrow_tile(self._kernel, self._tile, lanes.tolist(), width)
         kept = np.concatenate([lanes, np.setdiff1d(np.arange(self.width), lanes)])[:width]
@@ -178,16 +175,12 @@ class Lanes:
             self._next_polish[lane] = max(p.first, p.spacing * self._iterations[lane])
             if entry.ray is not None or self._iterations[lane] < p.first or course.matrix.A.nnz > p.most_entries:
                 continue
-            lp, given, restoration = course.lp_of(entry), course.given_of(entry), course.reduction.restoration
-            x, y = point_of(self._kernel, self._tile, int(lane))
-            d, e = displacement_of(self._kernel, self._tile, int(lane))
-            x, y = best_point(p, course.matrix, lp, (x, y), (d, e))
-            X, Y = restoration.point(given, x), restoration.prices(given.c, y)
-            reached = float(termination.merit(termination.errors_of(given, restoration.At, X, Y))[0])
+            place = self._kernel, self._tile, int(lane)
+            point, given, reached = course.polished(entry, point_of(*place), displacement_of(*place))
             if reached <= course.parameters.termination.margin * course.settings.tol:
-                self._answer(self._taken(int(lane)), int(lane), Status.OPTIMAL, x=X, y=Y, message="polished")
+                self._answer(self._taken(int(lane)), int(lane), Status.OPTIMAL, x=given[0], y=given[1], message="polished")
             elif reached < p.gain * merits[lane]:
-                load_lane(self._kernel, self._tile, int(lane), x, y)
+                load_lane(*place, *point)
                 self._k[lane] = 0
                 self._reloaded[lane] = True
 
@@ -219,6 +212,7 @@ class Lanes:
         course, p = self._course, self._course.parameters.termination
         measured = self._kernel.measure(self._tile)
         errors = termination.relative_errors(measured, self._done)
+        self._tell(lanes, errors)
         merits = termination.merit(errors)
         tol = p.margin * course.settings.tol * self._done.strictness
         finite: Mask = np.asarray(np.isfinite(measured).all(axis=0) & np.isfinite(moved).all(axis=0))
@@ -235,6 +229,16 @@ class Lanes:
         idle: Mask = np.asarray(termination.stalled(p, self._done, merits, self._iterations, steps) | still)
         self._give_up(lanes & self._active(), errors, finite, idle)
         return errors
+
+    def _tell(self, lanes: Mask, errors: Vector) -> None:
+        """Tells who watches of the errors [3, W] of some lanes."""
+        watch = self._course.settings.watch
+        if watch is None or not watch.tracing:
+            return
+        names = self._course.batch.names
+        shown = [names[e.member] if e is not None and lanes[k] else None for k, e in enumerate(self._entries)]
+        total = self._iterations + [e.iterations if e is not None else 0 for e in self._entries]
+        watch.checked(shown, total, self._k, errors, self._weight.omega)
 
     def _finish(self, lane: int) -> None:
         """Answers a member whose tolerances are met also as it was given; else lets it go on, held to more."""

@@ -7,22 +7,26 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
 from queue import SimpleQueue
 
 import numpy as np
 
+from batchlp_cli.backends.pdhg.alone import run_alone
 from batchlp_cli.backends.pdhg.certificates import Prover
-from batchlp_cli.backends.pdhg.course import Answer, Course, Entry
+from batchlp_cli.backends.pdhg.course import Answer, Course, Entry, Feed
 from batchlp_cli.backends.pdhg.kernels.base import Kernel, make_tile, set_numbers
 from batchlp_cli.backends.pdhg.lanes import WIDTHS, Lanes
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
-from batchlp_cli.backends.pdhg.parameters import KernelName, PdhgParameters, Precision
+from batchlp_cli.backends.pdhg.parameters import KernelName, PdhgParameters
+from batchlp_cli.backends.pdhg.parameters import Precision as Arithmetic
 from batchlp_cli.backends.pdhg.reduction import ReductionParameters, reduce_batch
 from batchlp_cli.backends.pdhg.scaling import ScaledMatrix, ScalingParameters, scale_matrix
 from batchlp_cli.batch import Changes, LPBatch
 from batchlp_cli.errors import BackendMissing, UsageError
 from batchlp_cli.problem import LinearProgram, Vector
-from batchlp_cli.settings import SolveSettings
+from batchlp_cli.settings import Device, Precision, SolveSettings
 from batchlp_cli.solution import Solution, Status
 
 LANE_ROW_BYTES = 256
@@ -30,6 +34,12 @@ LANE_ROW_BYTES = 256
 
 COMPILING = 2.0
 """Seconds of preparation from which kernels were compiled rather than loaded from the cache."""
+
+COMPILING_WORDS = "compiling the kernels of the lanes; this takes up to a minute, once, and is kept for later runs"
+
+MIXED_TOL = 1e-5
+"""Tolerance from which float32 comes first where lanes stand side by side: up to 1.8 times as fast; at 1e-6
+it gains less and stalls more often, and a lane alone is slower with it (docs/benchmarks.md)."""
 
 MOST_NNZ = 2**31 - 1
 """Kernels count entries with 32 bits."""
@@ -40,41 +50,92 @@ class PdhgBackend:
 
     name = "pdhg"
 
-    def __init__(self, jobs: int, parameters: PdhgParameters | None = None) -> None:
-        self._jobs = jobs
+    def __init__(self, jobs: int, parameters: PdhgParameters | None = None, float64_alone: bool = False) -> None:
+        """float64_alone: tiles of one lane don't begin in float32, whatever the parameters say."""
+        self._jobs, self._float64_alone = jobs, float64_alone
         self._parameters = parameters or PdhgParameters()
         self._kernel: Kernel | None = None
         self._course: Course | None = None
         self._closed = False
         self._choice = ""
         self._choices: list[str] = []
+        self.tiles_at_work = 0
+        self.began: float | None = None  # time.perf_counter() at which the tiles of the last batch began
         self._ready: set[tuple[str, bool]] = set()  # (precision, one lane) for which kernels are compiled
+
+    @classmethod
+    def of(cls, settings: SolveSettings) -> PdhgBackend:
+        """Returns the backend that settings ask for; raises BackendMissing where there is no such device."""
+        return cls(settings.jobs, parameters_of(settings), settings.precision is Precision.AUTO)
 
     def solve(
         self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None = None
     ) -> Iterator[tuple[int, Solution]]:
         """Yields (member, claim) once for every member as members finish; see `Backend.solve`."""
+        yield from self._solve(batch, settings, warm_start, None)
+
+    def solve_fed(
+        self, batch: LPBatch, settings: SolveSettings, feed: Feed, tiles: int, warm_start: Solution | None = None
+    ) -> Iterator[tuple[int, Solution]]:
+        """Yields (member, claim) for the members that the feed gives, on at most `tiles` threads, until it gives none.
+
+        A member that is cancelled meanwhile has no claim.
+        """
+        yield from self._solve(batch, settings, warm_start, feed, tiles)
+
+    def cancel(self, member: int) -> None:
+        """Takes a member of the batch that is being solved out of its lane at the next check; from any thread."""
+        course = self._course
+        if course is not None:
+            course.cancelled.add(member)
+
+    @property
+    def choice(self) -> str:
+        """Lanes, kernel and precision of the batch that was solved last, in words."""
+        return self._choice
+
+    def stop(self) -> None:
+        """Ends the batch that is being solved at the next check; members in lanes have no claim. From any thread."""
+        course = self._course
+        if course is not None:
+            course.stop.set()
+
+    def _solve(
+        self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None, feed: Feed | None, tiles: int | None = None
+    ) -> Iterator[Answer]:
         self._choice = ""
         start = _checked(batch.base, warm_start)
         if batch.base.nnz > MOST_NNZ:
-            yield from _refused(len(batch), f"{batch.base.nnz} nonzeros, expected at most {MOST_NNZ}: use the backend highs")
+            yield from _refused(batch, feed, f"{batch.base.nnz} nonzeros, expected at most {MOST_NNZ}: use the backend highs")
             return
         if len(batch) == 0 or self._closed:
             return
         if self._kernel is None:
             self._kernel = load_kernel(self._parameters, self._jobs)
-        course = self._open(self._kernel, batch, settings, start)
-        yield from self._run(course)
+        most_tiles = tiles or self._jobs
+        alone = (len(batch) if feed is None else feed.waiting) <= most_tiles
+        course = self._open(self._kernel, batch, settings, start, feed, alone)
+        yield from self._run(course, most_tiles)
 
-    def _open(self, kernel: Kernel, batch: LPBatch, settings: SolveSettings, start: tuple[Vector, Vector] | None) -> Course:
-        """Returns the course of a batch: matrix scaled, kernels compiled, all members waiting."""
+    def _open(
+        self,
+        kernel: Kernel,
+        batch: LPBatch,
+        settings: SolveSettings,
+        start: tuple[Vector, Vector] | None,
+        feed: Feed | None,
+        alone: bool,
+    ) -> Course:
+        """Returns the course of a batch: matrix scaled, kernels compiled, all members waiting unless they are fed."""
         parameters = self._parameters
         # numbers decide what presolve may do, and the bits of a member may not depend on those of its mates
         reduction = reduce_batch(batch, ReductionParameters(passes=0))
+        if alone and self._float64_alone:
+            parameters = replace(parameters, precision=Arithmetic.FLOAT64)
         matrix = scale_matrix(batch.base.A, parameters.scaling)
-        precisions = ["float64"] if parameters.precision is Precision.FLOAT64 else ["float32", "float64"]
+        precisions = ["float64"] if parameters.precision is Arithmetic.FLOAT64 else ["float32", "float64"]
         waiting: dict[str, deque[Entry]] = {precision: deque() for precision in precisions}
-        waiting[precisions[0]].extend(Entry(i) for i in range(len(batch)))
+        waiting[precisions[0]].extend(Entry(i) for i in range(len(batch) if feed is None else 0))
         course = Course(
             given=batch,
             reduction=reduction,
@@ -89,26 +150,28 @@ class PdhgBackend:
             stop=threading.Event(),
             entries={precision: kernel.entries(matrix, np.dtype(precision)) for precision in precisions},
             alone=deque(),
+            feed=feed,
         )
         return course
 
-    def _run(self, course: Course) -> Iterator[Answer]:
+    def _run(self, course: Course, most_tiles: int) -> Iterator[Answer]:
         """Runs tiles on threads and yields their answers; stops them when the caller has enough."""
-        members = len(course.batch)
-        width = self._width(members)
-        tiles = max(1, min(self._jobs, -(-members // width)))
+        members = len(course.batch) if course.feed is None else course.feed.waiting
+        width = self._width(members, most_tiles)
+        tiles = max(1, min(most_tiles, -(-members // width)))
         self._course = course
         compiling = self._prepare(course, width)
         self._choice = self._words(course, width, tiles, compiling)
         threads = [threading.Thread(target=_drive, args=(course, width), daemon=True) for _ in range(tiles)]
+        course.kernel.use_threads(most_tiles)
+        self.began, self.tiles_at_work = time.perf_counter(), tiles
         for thread in threads:
             thread.start()
         try:
-            running = tiles
-            while running:
+            while self.tiles_at_work:
                 answer = course.answers.get()
                 if answer is None:
-                    running -= 1
+                    self.tiles_at_work -= 1
                 elif isinstance(answer, BaseException):
                     raise answer
                 else:
@@ -117,24 +180,30 @@ class PdhgBackend:
             course.stop.set()
             for thread in threads:
                 thread.join()
-            self._course = None
+            self._course, self.tiles_at_work = None, 0
 
-    def _width(self, members: int) -> int:
+    def _width(self, members: int, tiles: int) -> int:
         """Returns the lanes of a tile: enough for all threads to have some, at most what the cache bears."""
         parameters = self._parameters
-        itemsize = 8 if parameters.precision is Precision.FLOAT64 else 4
+        itemsize = 8 if parameters.precision is Arithmetic.FLOAT64 else 4
         most = parameters.lanes or LANE_ROW_BYTES // itemsize
-        share = -(-members // self._jobs)
+        share = -(-members // tiles)
         return min(most, next((w for w in WIDTHS if w >= share), most))
 
     def _prepare(self, course: Course, width: int) -> float:
         """Runs what will be compiled once on next to nothing, before any member's clock starts; returns the seconds."""
-        begin = time.perf_counter()
-        for precision in course.waiting:
-            for lanes in {1, width}:  # a wide tile may end as a narrow one
-                if (precision, lanes == 1) not in self._ready:
-                    rehearse(course.kernel, course.matrix, precision, lanes)
-                    self._ready.add((precision, lanes == 1))
+        begin, watch = time.perf_counter(), course.settings.watch
+        told = threading.Timer(COMPILING, watch.say if watch is not None else str, args=(COMPILING_WORDS,))
+        told.daemon = True
+        told.start()  # whether there is anything to compile is known only by how long it takes
+        try:
+            for precision in course.waiting:
+                for lanes in {1, width}:  # a wide tile may end as a narrow one
+                    if (precision, lanes == 1) not in self._ready:
+                        rehearse(course.kernel, course.matrix, precision, lanes)
+                        self._ready.add((precision, lanes == 1))
+        finally:
+            told.cancel()
         return time.perf_counter() - begin
 
     def _words(self, course: Course, width: int, tiles: int, compiling: float) -> str:
@@ -154,19 +223,46 @@ class PdhgBackend:
         """Returns lanes, kernel and precision for each batch of the last `solve_many`."""
         return self._choices
 
+    def prepare(self, members: int) -> None:
+        """Nothing: a kernel is loaded with the first batch, whose precision decides which."""
+
     def close(self) -> None:
         """Stops all tiles at their next check."""
         self._closed = True
-        course = self._course
-        if course is not None:
-            course.stop.set()
+        self.stop()
+
+
+def parameters_of(settings: SolveSettings) -> PdhgParameters:
+    """Returns the parameters that settings ask for; raises BackendMissing where there is no such device."""
+    mixed = settings.precision is Precision.MIXED or (settings.precision is Precision.AUTO and settings.tol >= MIXED_TOL)
+    return PdhgParameters(precision=Arithmetic.MIXED if mixed else Arithmetic.FLOAT64, device=find_device(settings.device))
+
+
+def find_device(asked: Device) -> str:
+    """Returns the torch device for what was asked; torch is loaded only where a device other than the CPU may be there."""
+    if asked is Device.CPU or (asked is Device.AUTO and not Path("/dev/nvidiactl").exists()):
+        return "cpu"
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        if asked is Device.AUTO:
+            return "cpu"
+        raise BackendMissing(f"--device {asked} needs torch, which is not installed; try: pip install 'batchlp[pdhg]'") from error
+    if asked is Device.MPS:
+        raise BackendMissing("--device mps has no float64, which decides here; --device cpu would run")
+    if torch.cuda.is_available():
+        return "cuda"
+    if asked is Device.AUTO:
+        return "cpu"
+    raise BackendMissing("--device cuda was asked for, but torch finds no CUDA device; --device cpu would run")
 
 
 def load_kernel(parameters: PdhgParameters, jobs: int) -> Kernel:
     """Returns the kernel that the parameters ask for; raises BackendMissing where its library or device is missing."""
     name = parameters.kernel
     if name is KernelName.AUTO:
-        name = KernelName.NUMBA if parameters.device == "cpu" else KernelName.TORCH
+        compiled = parameters.device == "cpu" and find_spec("numba") is not None
+        name = KernelName.NUMBA if compiled else KernelName.TORCH
     try:
         if name is KernelName.NUMBA:
             from batchlp_cli.backends.pdhg.kernels.numba_kernel import NumbaKernel
@@ -176,7 +272,7 @@ def load_kernel(parameters: PdhgParameters, jobs: int) -> Kernel:
 
         return TorchKernel(parameters.device)
     except ModuleNotFoundError as error:
-        raise BackendMissing(f"the {name} kernel of the backend pdhg is not installed: {error}") from error
+        raise BackendMissing(f"the backend pdhg is not installed: {error}; try: pip install 'batchlp[pdhg]'") from error
 
 
 def rehearse(kernel: Kernel, matrix: ScaledMatrix, precision: str, width: int) -> None:
@@ -194,47 +290,37 @@ def rehearse(kernel: Kernel, matrix: ScaledMatrix, precision: str, width: int) -
     kernel.restart(tile, np.zeros(width, dtype=np.bool_))
 
 
+def seconds_of_iteration(lp: LinearProgram, seconds: float) -> float:
+    """Returns what an iteration of one member costs in a full tile on one core, checks left out; `seconds` is spent on it."""
+    kernel = load_kernel(PdhgParameters(), 1)
+    matrix, width, dtype = scale_matrix(lp.A, ScalingParameters()), LANE_ROW_BYTES // 8, np.dtype(np.float64)
+    rehearse(kernel, matrix, "float64", width)
+    tile = make_tile(kernel, matrix, kernel.entries(matrix, dtype), width, dtype)
+    numbers = numbers_of(LPBatch.of([lp]), np.zeros(width, dtype=np.int64))
+    set_numbers(kernel, tile, numbers, scaled_numbers(numbers, matrix, dtype))
+    best, end = np.inf, time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        begun = time.perf_counter()
+        kernel.advance(tile, 10)
+        best = min(best, (time.perf_counter() - begun) / (10 * width))
+    return float(best)
+
+
 def _drive(course: Course, width: int) -> None:
     """Runs tiles of one precision after the other on this thread, and tells the course how it ended."""
     try:
         for precision in course.waiting:
-            while course.waiting[precision] and not course.stop.is_set():
+            while course.waits(precision) and not course.stop.is_set():
                 try:
                     Lanes(course, precision, width).run()
                 except MemoryError:
                     if width == 1:
                         raise
                     width = max(1, width // 2)
-        while course.alone and not course.stop.is_set():
-            Lanes(open_alone(course, course.alone.popleft()), "float64", 1).run()
+        run_alone(course)
         course.answers.put(None)
     except BaseException as error:
         course.answers.put(error)
-
-
-def open_alone(course: Course, entry: Entry) -> Course:
-    """Returns the course of one member that goes on as an LP of its own: reduced by its own numbers, scaled anew."""
-    parameters = replace(course.parameters, weight=course.parameters.weight_alone)
-    given = course.given.take([entry.member])
-    given = LPBatch(given.member(0), Changes(), given.names)
-    reduction = reduce_batch(given, parameters.reduction)
-    matrix = scale_matrix(reduction.batch.base.A, parameters.scaling)
-    assert entry.x is not None
-    assert entry.y is not None
-    x, y = reduction.restoration.reduced_start(entry.x, entry.y)
-    own = replace(entry, member=0, label=entry.member, x=x, y=y if entry.ray is None else np.zeros_like(y), omega=None)
-    own.x = np.clip(x, reduction.batch.base.col_lower, reduction.batch.base.col_upper)
-    return replace(
-        course,
-        given=given,
-        reduction=reduction,
-        parameters=parameters,
-        matrix=matrix,
-        warm_start=None,
-        waiting={"float64": deque([own])},
-        entries={"float64": course.kernel.entries(matrix, np.dtype(np.float64))},
-        alone=None,
-    )
 
 
 def _checked(base: LinearProgram, warm_start: Solution | None) -> tuple[Vector, Vector] | None:
@@ -249,6 +335,6 @@ def _checked(base: LinearProgram, warm_start: Solution | None) -> tuple[Vector, 
     return np.asarray(warm_start.x, dtype=np.float64), np.asarray(warm_start.y, dtype=np.float64)
 
 
-def _refused(members: int, message: str) -> Iterator[Answer]:
-    for member in range(members):
+def _refused(batch: LPBatch, feed: Feed | None, message: str) -> Iterator[Answer]:
+    for member in range(len(batch)) if feed is None else iter(feed.take, None):
         yield member, Solution(Status.NUMERICAL_ERROR, backend="pdhg", method="refused", message=message)

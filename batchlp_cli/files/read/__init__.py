@@ -12,11 +12,10 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Generic, TypeVar, cast
 
-import scipy.sparse as sp
-
 from batchlp_cli.errors import ModelError
 from batchlp_cli.files.read.messages import Answer, Names, Numbers, ReadOutcome, ReadRequest, Work
 from batchlp_cli.files.read.spool import remove_leftovers, remove_spool, spool_folders
+from batchlp_cli.matrix import Csr
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.processes import Ending, Outcome, Task, WorkerPool
 from batchlp_cli.settings import SolveSettings
@@ -30,7 +29,7 @@ LEAST_KEPT_BYTES = 64 << 20
 ORDERED_BYTES = 64 << 20
 MATRIX_BYTES = 16  # of a coefficient: value, column, and its share of the rest
 
-Part = TypeVar("Part", sp.csr_array, Names)
+Part = TypeVar("Part", Csr, Names)
 
 
 class Kept(Generic[Part]):
@@ -83,7 +82,7 @@ class ModelReader:
         self._pool = WorkerPool(worker, settings.jobs, memory_limit_bytes=self._memory_limit)
         self._spool = spool_folders()
         kept_bytes = max(LEAST_KEPT_BYTES, settings.memory_bytes // 16)
-        self._matrices: Kept[sp.csr_array] = Kept(kept_bytes)
+        self._matrices: Kept[Csr] = Kept(kept_bytes)
         self._names: Kept[Names] = Kept(kept_bytes)
 
     def __enter__(self) -> ModelReader:
@@ -166,7 +165,7 @@ class ModelReader:
         try:
             lp = LinearProgram(
                 name=request.name,
-                A=matrix,
+                A=matrix.as_scipy_later(),
                 **{field: getattr(numbers, field) for field in numbers.__slots__},
                 **names._asdict(),
             )

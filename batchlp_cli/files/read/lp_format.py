@@ -7,7 +7,6 @@ import re
 
 import highspy
 import numpy as np
-import scipy.sparse as sp
 
 from batchlp_cli.errors import ReadError
 from batchlp_cli.files.inputs import Compression
@@ -15,7 +14,8 @@ from batchlp_cli.files.lp_mend import mend
 from batchlp_cli.files.read.messages import ReadRequest, Work
 from batchlp_cli.files.read.spool import remove_file, spool_file
 from batchlp_cli.files.refuse import count_in_text, missing_parts
-from batchlp_cli.problem import LinearProgram, Mask, canonical_matrix
+from batchlp_cli.matrix import Csr, by_rows, sums
+from batchlp_cli.problem import LinearProgram, Mask
 from batchlp_cli.worker import captured_output
 
 SMALLEST_COEFFICIENT = 1e-12  # HiGHS drops |a| at or below; its own default of 1e-9 would change models
@@ -67,7 +67,8 @@ def _read_mended(plain: bytes, work: Work, failure: ReadError) -> tuple[LinearPr
         if row >= lp.m or lower[row] != low:
             raise failure
         upper[row] = high
-    return dataclasses.replace(lp, row_lower=lower, row_upper=upper), (*mended.notes, *warnings)
+    later = lp.rows.as_scipy_later()
+    return dataclasses.replace(lp, A=later, row_lower=lower, row_upper=upper), (*mended.notes, *warnings)
 
 
 def _crossings(lp: LinearProgram) -> tuple[str, ...]:
@@ -180,13 +181,17 @@ def _refuse_what_was_lost(lp: highspy.HighsLp, text: bytes, request: ReadRequest
             raise ReadError(f"{request.name}: HiGHS' reader found no {what}, but the text has some")
 
 
-def _matrix(lp: highspy.HighsLp) -> sp.csr_array:
-    stored, shape = lp.a_matrix_, (lp.num_row_, lp.num_col_)
-    if not len(stored.index_):
-        return sp.csr_array(shape, dtype=np.float64)
-    arrays = np.asarray(stored.value_, dtype=np.float64), np.asarray(stored.index_), np.asarray(stored.start_)
-    kind = sp.csc_array if stored.format_ == highspy.MatrixFormat.kColwise else sp.csr_array
-    return canonical_matrix(kind(arrays, shape=shape))
+def _matrix(lp: highspy.HighsLp) -> Csr:
+    stored, (m, n) = lp.a_matrix_, (lp.num_row_, lp.num_col_)
+    index, data = np.asarray(stored.index_, dtype=np.int32), np.asarray(stored.value_, dtype=np.float64)
+    line = np.repeat(np.arange(len(stored.start_) - 1, dtype=np.int32), np.diff(stored.start_))[: len(index)]
+    rows, cols = (index, line) if stored.format_ == highspy.MatrixFormat.kColwise else (line, index)
+    order = np.argsort(cols, kind="stable")
+    matrix = by_rows((m, n), rows[order], cols[order], data[order])
+    # entries in one place are side by side; their sum is what the row says
+    first = np.diff(matrix.row_of.astype(np.int64) * n + matrix.indices, prepend=-1) != 0
+    total = sums((np.cumsum(first) - 1).astype(np.int32), matrix.data, int(first.sum()))
+    return by_rows((m, n), matrix.row_of[first], matrix.indices[first], total).take(np.ones(m, dtype=np.bool_))
 
 
 def _integer(lp: highspy.HighsLp) -> Mask:
@@ -205,7 +210,7 @@ def _linear_program(lp: highspy.HighsLp, name: str) -> LinearProgram:
     return LinearProgram(
         name=name,
         c=sign * c + 0.0,
-        A=_matrix(lp),
+        A=_matrix(lp).as_scipy_later(),
         row_lower=row_lower,
         row_upper=row_upper,
         col_lower=col_lower,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from batchlp_cli.files.inputs import Compression, Input, ModelFormat
+from batchlp_cli.matrix import Csr
 from batchlp_cli.problem import LinearProgram, Mask, Vector
 from batchlp_cli.settings import NegativeUpper
 
@@ -105,13 +105,13 @@ class Answer:
     warnings: tuple[str, ...] = ()
     numbers: Numbers | None = None
     matrix_digest: str = ""
-    matrix: sp.csr_array | None = None
+    matrix: Csr | None = None
     names_digest: str = ""
     names: Names | None = field(default=None)
 
 
-def digest_matrix(A: sp.csr_array) -> str:
-    """Returns the BLAKE2b digest of shape, pattern and values of a canonical CSR matrix."""
+def digest_matrix(A: Csr) -> str:
+    """Returns the BLAKE2b digest of shape, pattern and values of a matrix."""
     found = hashlib.blake2b(np.array(A.shape, dtype=np.int64).tobytes(), digest_size=32)
     for array in (A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data + 0.0):
         found.update(np.ascontiguousarray(array).data)

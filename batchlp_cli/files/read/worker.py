@@ -9,14 +9,13 @@ import stat
 from collections import OrderedDict
 from collections.abc import Callable
 
-import scipy.sparse as sp
-
 from batchlp_cli.errors import ModelError, ReadError
 from batchlp_cli.files.decompress import decompress
 from batchlp_cli.files.inputs import ModelFormat
 from batchlp_cli.files.mps_family import FamilyReader
 from batchlp_cli.files.read.messages import Answer, Names, Numbers, ReadRequest, Work, digest_matrix, digest_names
 from batchlp_cli.files.refuse import refuse_what_is_no_lp, refuse_what_is_no_text
+from batchlp_cli.matrix import Csr
 from batchlp_cli.problem import LinearProgram
 
 REMEMBERED = 64
@@ -43,10 +42,10 @@ class Digests:
     """Digests of the last matrices and names; related files share those objects, whose digest is then known already."""
 
     def __init__(self) -> None:
-        self._matrices: list[tuple[sp.csr_array, str]] = []
+        self._matrices: list[tuple[Csr, str]] = []
         self._names: list[tuple[Names, str]] = []
 
-    def of_matrix(self, A: sp.csr_array) -> str:
+    def of_matrix(self, A: Csr) -> str:
         """Returns the digest of a matrix."""
         for known, digest in self._matrices:
             if known is A:
@@ -101,7 +100,7 @@ class Reader:
 
     def _answer(self, lp: LinearProgram, digest: str, warnings: tuple[str, ...], resend: bool) -> Answer:
         names = Names(lp.integer, lp.row_names, lp.col_names)
-        matrix_digest, names_digest = self._digests.of_matrix(lp.A), self._digests.of_names(names)
+        matrix_digest, names_digest = self._digests.of_matrix(lp.rows), self._digests.of_names(names)
         matrix_known, names_known = self._sent.before(matrix_digest), self._sent.before(names_digest)
         vectors = (lp.c, lp.row_lower, lp.row_upper, lp.col_lower, lp.col_upper)
         return Answer(
@@ -109,7 +108,7 @@ class Reader:
             warnings=warnings,
             numbers=Numbers(*vectors, lp.offset, lp.maximize),
             matrix_digest=matrix_digest,
-            matrix=None if matrix_known and not resend else lp.A,
+            matrix=None if matrix_known and not resend else lp.rows,
             names_digest=names_digest,
             names=None if names_known and not resend else names,
         )

@@ -96,6 +96,10 @@ class Kernel(Protocol):
 
     name: str
 
+    def use_threads(self, threads: int) -> None:
+        """Sets how many threads a member alone may use, where the kernel has a say in it."""
+        ...
+
     def array(self, values: Any, dtype: np.dtype[Any]) -> Array:
         """Returns host values as an array of the kernel's library, on its device."""
         ...

@@ -34,9 +34,13 @@ class NumbaKernel:
     name = "numba"
 
     def __init__(self, threads: int = 1) -> None:
+        self.use_threads(threads)
+        self._alone = threading.Lock()  # not every threading layer of Numba bears two callers
+
+    def use_threads(self, threads: int) -> None:
+        """Sets how many threads a member alone may use."""
         config: Any = numba.config
         self._threads = min(threads, config.NUMBA_NUM_THREADS)
-        self._alone = threading.Lock()  # not every threading layer of Numba bears two callers
 
     def array(self, values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """Returns a contiguous copy in dtype."""

@@ -12,75 +12,120 @@ import numba
 import numpy as np
 
 from batchlp_cli.backends.pdhg.kernels.cache import compiled
-from batchlp_cli.backends.pdhg.kernels.gather import add_row_times, fma
+from batchlp_cli.backends.pdhg.kernels.gather import (
+    add_row_times,
+    column_8,
+    column_16,
+    column_32,
+    column_64,
+    fma,
+    row_8,
+    row_16,
+    row_32,
+    row_64,
+)
+
+
+@numba.njit(nogil=True, error_model="numpy", inline="always")
+def _move_column(one: Any, addresses: Any, place: Any, bounds: Any) -> None:
+    """Takes one column of the primal half of a step on the lanes that blocks cover; place is (start, stop, j, W, slot)."""
+    start, stop, j, width, slot = place
+    b = 0
+    while b + 64 <= width:
+        column_64(one, addresses, (start, stop, j, b, width, slot), bounds)
+        b += 64
+    if b + 32 <= width:
+        column_32(one, addresses, (start, stop, j, b, width, slot), bounds)
+        b += 32
+    if b + 16 <= width:
+        column_16(one, addresses, (start, stop, j, b, width, slot), bounds)
+        b += 16
+    if b + 8 <= width:
+        column_8(one, addresses, (start, stop, j, b, width, slot), bounds)
+
+
+@numba.njit(nogil=True, error_model="numpy", inline="always")
+def _move_row(one: Any, addresses: Any, place: Any, bounds: Any) -> None:
+    """Takes one row of the dual half of a step on the lanes that blocks cover; place is (start, stop, i, W, slot)."""
+    start, stop, i, width, slot = place
+    b = 0
+    while b + 64 <= width:
+        row_64(one, addresses, (start, stop, i, b, width, slot), bounds)
+        b += 64
+    if b + 32 <= width:
+        row_32(one, addresses, (start, stop, i, b, width, slot), bounds)
+        b += 32
+    if b + 16 <= width:
+        row_16(one, addresses, (start, stop, i, b, width, slot), bounds)
+        b += 16
+    if b + 8 <= width:
+        row_8(one, addresses, (start, stop, i, b, width, slot), bounds)
 
 
 @numba.njit(nogil=True, error_model="numpy")
-def _move_columns(transposed: Any, x: Any, x0: Any, xb: Any, y: Any, numbers: Any, tau: Any, f: Any, h: Any, g: Any) -> None:
-    """Takes the primal half of a step on all lanes; f and h are (k+1)/(k+2) and 1/(k+2), g is room for a row."""
+def _move_columns(transposed: Any, iterates: Any, numbers: Any, rates: Any) -> None:
+    """Takes the primal half of a step on all lanes; iterates is (x, x0, xb, y), rates (tau, f, h), see `advance_lanes`."""
     tp, tx, tv = transposed
+    x, x0, xb, y = iterates
+    tau, f, h = rates
     c, lv, uv, col_slot, lane_c, lane_lv, lane_uv = numbers
-    two, width = x.dtype.type(2), x.shape[1]
-    for j in range(x.shape[0]):
-        xj, x0j, xbj, s = x[j], x0[j], xb[j], col_slot[j]
-        # -(c - A'y)
+    width, one = x.shape[1], x.dtype.type(1)
+    addresses = (
+        x.ctypes.data, x0.ctypes.data, xb.ctypes.data, y.ctypes.data, tx.ctypes.data, tv.ctypes.data,
+        tau.ctypes.data, f.ctypes.data, h.ctypes.data,
+    )  # fmt: skip
+    lanes = (lane_c.ctypes.data, lane_lv.ctypes.data, lane_uv.ctypes.data)
+    for j in range(c.size):
+        s = col_slot[j]
         if s < 0:
-            cost = -c[j]
-            for w in range(width):
-                g[w] = cost
+            _move_column(one, addresses, (tp[j], tp[j + 1], j, width, s), (c[j], lv[j], uv[j]))
         else:
-            for w in range(width):
-                g[w] = -lane_c[s, w]
-        add_row_times(g, y, tx, tv, tp[j], tp[j + 1])
-        # xh = clip(x - tau (c - A'y), lv, uv);   xb = 2 xh - x;   x+ = (k+1)/(k+2) xb + x0/(k+2)
-        if s < 0:
-            low, high = lv[j], uv[j]
-            for w in range(width):
-                v = fma(tau[w], g[w], xj[w])
-                v = low if v < low else v
-                v = high if v > high else v
-                v = fma(two, v, -xj[w])
-                xbj[w] = v
-                xj[w] = fma(f[w], v, h[w] * x0j[w])
-        else:
-            lows, highs = lane_lv[s], lane_uv[s]
-            for w in range(width):
-                v = fma(tau[w], g[w], xj[w])
-                v = lows[w] if v < lows[w] else v
-                v = highs[w] if v > highs[w] else v
-                v = fma(two, v, -xj[w])
-                xbj[w] = v
-                xj[w] = fma(f[w], v, h[w] * x0j[w])
+            _move_column(one, addresses, (tp[j], tp[j + 1], j, width, s), lanes)
+        for w in range(width - width % 8, width):
+            cost, low, high = (c[j], lv[j], uv[j]) if s < 0 else (lane_c[s, w], lane_lv[s, w], lane_uv[s, w])
+            # -(c - A'y)
+            g = -cost
+            for p in range(tp[j], tp[j + 1]):
+                g = fma(tv[p], y[tx[p], w], g)
+            # xh = clip(x - tau (c - A'y), lv, uv);   xb = 2 xh - x;   x+ = (k+1)/(k+2) xb + x0/(k+2)
+            v = fma(tau[w], g, x[j, w])
+            v = low if v < low else v
+            v = high if v > high else v
+            v = fma(x.dtype.type(2), v, -x[j, w])
+            xb[j, w] = v
+            x[j, w] = fma(f[w], v, h[w] * x0[j, w])
 
 
 @numba.njit(nogil=True, error_model="numpy")
-def _move_rows(A: Any, y: Any, y0: Any, xb: Any, numbers: Any, sigma: Any, per_sigma: Any, f: Any, h: Any, g: Any) -> None:
-    """Takes the dual half of a step on all lanes; f, h and g as for `_move_columns`."""
+def _move_rows(A: Any, iterates: Any, numbers: Any, rates: Any) -> None:
+    """Takes the dual half of a step on all lanes; iterates is (y, y0, xb), rates (sigma, 1/sigma, f, h)."""
     ap, ax, av = A
+    y, y0, xb = iterates
+    sigma, per_sigma, f, h = rates
     lc, uc, row_slot, lane_lc, lane_uc = numbers
-    two, width = y.dtype.type(2), y.shape[1]
-    for i in range(y.shape[0]):
-        yi, y0i, s = y[i], y0[i], row_slot[i]
-        for w in range(width):
-            g[w] = 0
-        add_row_times(g, xb, ax, av, ap[i], ap[i + 1])
-        # t = y/sigma - A xb;   yh = sigma (t - clip(t, -uc, -lc));   yb = 2 yh - y
+    width, one = y.shape[1], y.dtype.type(1)
+    addresses = (
+        y.ctypes.data, y0.ctypes.data, xb.ctypes.data, ax.ctypes.data, av.ctypes.data,
+        sigma.ctypes.data, per_sigma.ctypes.data, f.ctypes.data, h.ctypes.data,
+    )  # fmt: skip
+    lanes = (lane_lc.ctypes.data, lane_uc.ctypes.data)
+    for i in range(lc.size):
+        s = row_slot[i]
         if s < 0:
-            low, high = -uc[i], -lc[i]
-            for w in range(width):
-                t = fma(yi[w], per_sigma[w], -g[w])
-                q = low if t < low else t
-                q = high if q > high else q
-                t = fma(two, sigma[w] * (t - q), -yi[w])
-                yi[w] = fma(f[w], t, h[w] * y0i[w])
+            _move_row(one, addresses, (ap[i], ap[i + 1], i, width, s), (lc[i], uc[i]))
         else:
-            lows, highs = lane_uc[s], lane_lc[s]
-            for w in range(width):
-                t = fma(yi[w], per_sigma[w], -g[w])
-                q = -lows[w] if t < -lows[w] else t
-                q = -highs[w] if q > -highs[w] else q
-                t = fma(two, sigma[w] * (t - q), -yi[w])
-                yi[w] = fma(f[w], t, h[w] * y0i[w])
+            _move_row(one, addresses, (ap[i], ap[i + 1], i, width, s), lanes)
+        for w in range(width - width % 8, width):
+            low, high = (-uc[i], -lc[i]) if s < 0 else (-lane_uc[s, w], -lane_lc[s, w])
+            g = y.dtype.type(0)
+            for p in range(ap[i], ap[i + 1]):
+                g = fma(av[p], xb[ax[p], w], g)
+            # t = y/sigma - A xb;   yh = sigma (t - clip(t, -uc, -lc));   yb = 2 yh - y;   y+ = (k+1)/(k+2) yb + y0/(k+2)
+            t = fma(y[i, w], per_sigma[w], -g)
+            q = low if t < low else t
+            q = high if q > high else q
+            t = fma(y.dtype.type(2), sigma[w] * (t - q), -y[i, w])
+            y[i, w] = fma(f[w], t, h[w] * y0[i, w])
 
 
 @compiled()
@@ -90,7 +135,7 @@ def advance_lanes(matrix: Any, x: Any, x0: Any, xb: Any, y: Any, y0: Any, number
     columns, rows = (c, lv, uv, col_slot, lane_c, lane_lv, lane_uv), (lc, uc, row_slot, lane_lc, lane_uc)
     tau, sigma, k = rates
     width, one, two = x.shape[1], x.dtype.type(1), x.dtype.type(2)
-    g, f, h, per_sigma = (np.empty(width, x.dtype), np.empty(width, x.dtype), np.empty(width, x.dtype), np.empty(width, x.dtype))
+    f, h, per_sigma = np.empty(width, x.dtype), np.empty(width, x.dtype), np.empty(width, x.dtype)
     for w in range(width):
         per_sigma[w] = one / sigma[w]
     for _ in range(steps):
@@ -98,8 +143,8 @@ def advance_lanes(matrix: Any, x: Any, x0: Any, xb: Any, y: Any, y0: Any, number
         for w in range(width):
             f[w], h[w] = (k[w] + one) / (k[w] + two), one / (k[w] + two)
             k[w] += one
-        _move_columns(matrix[0], x, x0, xb, y, columns, tau, f, h, g)
-        _move_rows(matrix[1], y, y0, xb, rows, sigma, per_sigma, f, h, g)
+        _move_columns(matrix[0], (x, x0, xb, y), columns, (tau, f, h))
+        _move_rows(matrix[1], (y, y0, xb), rows, (sigma, per_sigma, f, h))
 
 
 def _advance_one(matrix: Any, x: Any, x0: Any, xb: Any, y: Any, y0: Any, numbers: Any, rates: Any, steps: Any) -> None:

@@ -26,6 +26,10 @@ class TorchKernel:
     def __init__(self, device: str = "cpu") -> None:
         self._device = torch.device(device)
 
+    def use_threads(self, threads: int) -> None:
+        """Sets how many threads torch may use on the CPU."""
+        torch.set_num_threads(threads)
+
     def array(self, values: Any, dtype: np.dtype[Any]) -> torch.Tensor:
         """Returns host values as a tensor on the device; raises MemoryError where it is full."""
         try:

@@ -1,0 +1,235 @@
+"""One call of the backend: the books of who has which member, and the threads that work on them.
+
+HiGHS sessions run on one thread, lanes in stints on another; both put claims on one queue. A member may be on both sides: the
+first answer counts and ends the other. What lanes give up goes on in HiGHS, and the claim then lists both.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
+
+from batchlp_cli.backends.auto.cost import Profile
+from batchlp_cli.backends.auto.policy import PolicyParameters
+from batchlp_cli.backends.auto.steering import Steering
+from batchlp_cli.backends.auto.stint import Stint
+from batchlp_cli.backends.highs.pool import HighsBackend
+from batchlp_cli.batch import LPBatch
+from batchlp_cli.settings import SolveSettings
+from batchlp_cli.solution import DECIDED, Solution, Status
+
+if TYPE_CHECKING:
+    from batchlp_cli.backends.pdhg.solve import PdhgBackend
+
+TICK = 0.05  # seconds between two looks at what could be done better
+Claim = tuple[bool, int, int, Solution]  # (from lanes, batch, member, claim)
+
+
+class Joint:
+    """Batches of one call. `run` yields the claims; it steers HiGHS as its reins."""
+
+    def __init__(
+        self,
+        batches: Sequence[LPBatch],
+        settings: SolveSettings,
+        highs: HighsBackend,
+        load_lanes: Callable[[], PdhgBackend] | None,
+        jobs: int,
+        parameters: PolicyParameters,
+        profile: Profile,
+    ) -> None:
+        self.batches, self.settings, self.highs, self.jobs = batches, settings, highs, jobs
+        highs.open(batches, settings)
+        self.lanes: PdhgBackend | None = None
+        self.starts: list[Solution | None] = [None] * len(batches)
+        self.stint: Stint | None = None
+        self._load_lanes = load_lanes
+        self._events: SimpleQueue[Claim | Stint | BaseException] = SimpleQueue()
+        self._open = [set(range(len(batch))) for batch in batches]
+        self._left = sum(map(len, batches))
+        self._earlier: defaultdict[tuple[int, int], tuple[Solution, ...]] = defaultdict(tuple)
+        self._highs_thread: threading.Thread | None = None
+        self._lanes_thread: threading.Thread | None = None
+        self._closed = False
+        self._steering = Steering(self, parameters, profile, lanes=load_lanes is not None)
+
+    def inherit(self, before: Joint) -> None:
+        """Takes over the lanes of an earlier call, whose kernels are compiled."""
+        self.lanes, self._lanes_thread = before.lanes, before._lanes_thread
+
+    def start_from(self, warm_start: Solution) -> None:
+        """Starts the members of all batches from a solution of their base."""
+        self.highs.open(self.batches, self.settings, warm_start.basis)
+        self.starts = [warm_start] * len(self.batches)
+
+    def give_all_to_lanes(self) -> None:
+        """Lets lanes take all members, batch after batch, and HiGHS only what they give up."""
+        self._steering.give_all_to_lanes()
+
+    def run(self) -> Iterator[tuple[int, int, Solution]]:
+        """Yields (batch, member, claim) once for every member."""
+        try:
+            if not self._steering.lanes_first:
+                self.start_highs()
+            self._steering.look()
+            while self._left and not self._closed:
+                try:
+                    event = self._events.get(timeout=TICK)
+                except Empty:
+                    self._steering.look()
+                    continue
+                if isinstance(event, BaseException):
+                    raise event
+                if isinstance(event, Stint):
+                    self._end_stint(event)
+                else:
+                    yield from self._settle(*event)
+                self._steering.look()
+        finally:
+            self._stop()
+
+    def choices(self) -> list[str]:
+        """Returns for each batch what was chosen and measured, in words."""
+        return [
+            "; ".join(filter(None, (words, course.choice())))
+            for words, course in zip(self._steering.words, self.highs.courses, strict=True)
+        ]
+
+    def close(self) -> None:
+        """Ends the run at its next look; from any thread."""
+        self._closed = True
+        if self.lanes is not None:
+            self.lanes.close()
+
+    # The reins of HiGHS.
+
+    def may_work(self, slot: int) -> bool:
+        """Tells whether a HiGHS worker may have another member now."""
+        return slot < self._steering.allowed
+
+    def more(self) -> bool:
+        """Tells whether members may still come to HiGHS."""
+        return self._left > 0 and not self._closed
+
+    # What steering does.
+
+    def start_highs(self) -> None:
+        """Starts the HiGHS sessions, if they are not running yet."""
+        if self._highs_thread is None:
+            self._highs_thread = threading.Thread(target=self._drive_highs, daemon=True, name="auto-highs")
+            self._highs_thread.start()
+
+    def start_stint(self, stint: Stint) -> None:
+        """Starts lanes on what a stint gives them."""
+        self.stint, before = stint, self._lanes_thread
+        self._lanes_thread = threading.Thread(target=self._drive_lanes, args=(stint, before), daemon=True, name="auto-lanes")
+        self._lanes_thread.start()
+
+    def stop_stint(self) -> None:
+        """Lets lanes end at their next check; what they still have goes back to HiGHS."""
+        if self.stint is not None:
+            self.stint.end()
+        if self.lanes is not None:
+            self.lanes.stop()
+
+    def hand_over(self, k: int, member: int) -> None:
+        """Gives a member to HiGHS, before all that wait there."""
+        self.highs.courses[k].give_back(member)
+        self._steering.handed.add(k)
+        self.start_highs()
+        self.highs.wake()
+
+    def is_open(self, k: int, member: int) -> bool:
+        """Tells whether a member has no answer yet."""
+        return member in self._open[k]
+
+    def _drive_highs(self) -> None:
+        try:
+            for k, member, claim in self.highs.run(self):
+                self._events.put((False, k, member, claim))
+        except BaseException as error:  # raised where the claims are awaited
+            self._events.put(error)
+
+    def _drive_lanes(self, stint: Stint, before: threading.Thread | None) -> None:
+        try:
+            if before is not None:
+                before.join()  # one of an earlier call may still be on its way out
+            if self.lanes is None and self._load_lanes is not None:
+                self.lanes = self._load_lanes()
+            if self.lanes is not None:
+                batch, start = self.batches[stint.k], self.starts[stint.k]
+                for member, claim in self.lanes.solve_fed(batch, self.settings, stint, stint.tiles, start):
+                    self._events.put((True, stint.k, member, claim))
+        except ModuleNotFoundError as error:
+            self._steering.lose_lanes(str(error))
+        except BaseException as error:
+            self._events.put(error)
+        self._events.put(stint)
+
+    def _settle(self, from_lanes: bool, k: int, member: int, claim: Solution) -> Iterator[tuple[int, int, Solution]]:
+        """Yields a claim that is the answer; keeps one that is not, while the other side goes on or takes over."""
+        stint = self.stint
+        if from_lanes and stint is not None:
+            if claim.status in DECIDED:
+                stint.iterations.append(claim.iterations)
+            stint.held.pop(member, None)
+        if not self.is_open(k, member):
+            return
+        elsewhere = self._highs_has(k, member) if from_lanes else self._lanes_have(k, member)
+        if claim.status not in DECIDED and (elsewhere or (from_lanes and self._gave_up(claim))):
+            self._earlier[k, member] += (_without_vectors(claim),)
+            if not elsewhere:
+                self.hand_over(k, member)
+            return
+        if elsewhere and from_lanes:
+            self.highs.courses[k].retract(member)
+            self.highs.cancel(k, member)
+            self._steering.tell_race(k, claim)
+        elif elsewhere and self.lanes is not None:
+            self.lanes.cancel(member)
+            self._steering.tell_race(k, claim)
+        if self.starts[k] is None and claim.status is Status.OPTIMAL and not from_lanes:
+            self.starts[k] = claim
+        self._open[k].discard(member)
+        self._left -= 1
+        yield k, member, replace(claim, earlier=self._earlier.pop((k, member), ()))
+
+    def _gave_up(self, claim: Solution) -> bool:
+        """Tells whether lanes came to no answer; a limit that the user set is one."""
+        if claim.status is Status.ITERATION_LIMIT:
+            return self.settings.iteration_limit is None
+        return claim.status is Status.NUMERICAL_ERROR
+
+    def _highs_has(self, k: int, member: int) -> bool:
+        course = self.highs.courses[k]
+        return member in course.at_work() or course.has_returned(member)
+
+    def _lanes_have(self, k: int, member: int) -> bool:
+        return self.stint is not None and self.stint.k == k and member in self.stint.held
+
+    def _end_stint(self, stint: Stint) -> None:
+        """Gives HiGHS what lanes have left, and closes their books."""
+        self.stint = None
+        for member in [*stint.held, *stint.left_over()]:
+            if self.is_open(stint.k, member) and not self._highs_has(stint.k, member):
+                self.hand_over(stint.k, member)
+        self._steering.stint_ended(stint)
+
+    def _stop(self) -> None:
+        """Ends whatever still works on this call."""
+        self._left = 0
+        self.stop_stint()
+        for k, course in enumerate(self.highs.courses):
+            for member in course.at_work():
+                self.highs.cancel(k, member)
+        self.highs.wake()
+        if self._highs_thread is not None:
+            self._highs_thread.join()
+
+
+def _without_vectors(claim: Solution) -> Solution:
+    return replace(claim, x=None, y=None, r=None, ray=None, basis=None)

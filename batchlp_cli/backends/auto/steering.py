@@ -1,0 +1,221 @@
+"""Looks at what both sides do, asks the policy, and moves cores and members between them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from batchlp_cli.backends.auto.cost import Profile
+from batchlp_cli.backends.auto.policy import (
+    PolicyParameters,
+    Rest,
+    Stage,
+    breaks_promise,
+    cost_in_lanes,
+    may_pay,
+    race_is_due,
+    who_takes_rest,
+)
+from batchlp_cli.backends.auto.stint import Purpose, Stint
+from batchlp_cli.backends.highs.pool import HighsBackend
+from batchlp_cli.batch import LPBatch
+from batchlp_cli.solution import Solution
+
+if TYPE_CHECKING:
+    from batchlp_cli.backends.pdhg.solve import PdhgBackend
+
+TICK = 0.05  # seconds: more often is not looked
+
+
+class Books(Protocol):
+    """What steering sees of a call, and what it may ask for."""
+
+    batches: Sequence[LPBatch]
+    jobs: int
+    highs: HighsBackend
+    lanes: PdhgBackend | None
+    stint: Stint | None
+
+    def start_stint(self, stint: Stint) -> None:
+        """Starts lanes on what a stint gives them."""
+        ...
+
+    def stop_stint(self) -> None:
+        """Lets lanes end at their next check."""
+        ...
+
+    def hand_over(self, k: int, member: int) -> None:
+        """Gives a member to HiGHS, before all that wait there."""
+        ...
+
+
+class Steering:
+    """What is known of each batch, and how many HiGHS workers may work (`allowed`). words: the choice for each batch."""
+
+    def __init__(self, books: Books, parameters: PolicyParameters, profile: Profile, lanes: bool) -> None:
+        self._books, self._parameters, self._profile = books, parameters, profile
+        self._lanes = lanes
+        self._stages = [Stage.OPEN] * len(books.batches)
+        self._costs: dict[int, float] = {}  # seconds a member in lanes, of batches that were tried
+        self._raced: set[tuple[int, int]] = set()
+        self._pending: Iterator[int] = iter(())
+        self._looked = 0.0
+        self.words = [""] * len(books.batches)
+        self.handed: set[int] = set()  # batches of which HiGHS was handed members
+        self.lanes_first = False
+        self.allowed = books.jobs
+
+    def give_all_to_lanes(self) -> None:
+        """Takes all members from HiGHS."""
+        self.lanes_first, self.allowed = True, 0
+        self._pending = iter(range(len(self._books.batches)))
+        for course in self._books.highs.courses:
+            while course.withdraw() is not None:
+                pass
+
+    def lose_lanes(self, why: str) -> None:
+        """Goes on without lanes, since they cannot be loaded."""
+        self._lanes = False
+        self.words = [f"lanes could not be loaded: {why}" for _ in self.words]
+
+    def look(self) -> None:
+        """Does what is better done now: begins a stint, ends one, moves cores."""
+        now = time.perf_counter()
+        if now - self._looked < TICK and not (self.lanes_first and self._books.stint is None):
+            return
+        self._looked = now
+        if self._books.stint is not None:
+            self._supervise(self._books.stint, now)
+        elif self._lanes:
+            stint = self._next_batch() if self.lanes_first else self._next_try() or self._next_race(now)
+            if stint is not None:
+                self._books.start_stint(stint)
+        self._share()
+
+    def stint_ended(self, stint: Stint) -> None:
+        """Takes in what a stint has shown."""
+        lanes = self._books.lanes
+        if lanes is None or lanes.began is None or lanes.began < stint.started:
+            return
+        if self.lanes_first:
+            self.words[stint.k] = lanes.choice
+        elif stint.purpose is Purpose.PROBE:
+            seconds = time.perf_counter() - lanes.began
+            self._costs[stint.k] = cost_in_lanes(self._parameters, seconds, stint.taken, stint.iterations)
+
+    def tell_race(self, k: int, winner: Solution) -> None:
+        """Notes who won a member that both had."""
+        who = "lanes were" if winner.backend == "pdhg" else "HiGHS was"
+        self.words[k] = self.words[k] or f"raced, since HiGHS took long: {who} first, after {winner.seconds:.3g} s"
+
+    def _rest(self, k: int) -> Rest:
+        """Returns what is left of a batch; before HiGHS is measured, by how long it has been at its first members."""
+        course, jobs = self._books.highs.courses[k], self._books.jobs
+        if course.is_measured and course.seconds_a_member is not None:
+            return Rest(course.waiting, course.seconds_a_member, jobs)
+        now = time.perf_counter()
+        longest = max((now - when for when in course.at_work().values()), default=0.0)
+        guess = max(longest, course.seconds_a_member or 0.0) / self._parameters.warming
+        return Rest(course.waiting, guess, jobs, measured=False)
+
+    def _next_batch(self) -> Stint | None:
+        """Returns the stint for the next batch where lanes take all."""
+        k = next(self._pending, None)
+        if k is None:
+            return None
+        course, members = self._books.highs.courses[k], range(len(self._books.batches[k]))
+        return Stint(k, Purpose.WORK, self._books.jobs, course, given=members)
+
+    def _next_try(self) -> Stint | None:
+        """Returns a stint on a batch for which lanes may pay, or are known to."""
+        p, jobs = self._parameters, self._books.jobs
+        for k, batch in enumerate(self._books.batches):
+            course = self._books.highs.courses[k]
+            if len(batch) < p.least_members or not course.waiting or self._stages[k] is Stage.HIGHS:
+                continue
+            rest = self._rest(k)
+            if k in self._costs and self._stages[k] is Stage.OPEN:
+                self._stages[k], self.words[k] = who_takes_rest(p, rest, self._costs[k])
+            if self._stages[k] in (Stage.LANES, Stage.BOTH):
+                return self._work(k)
+            if k in self._costs:
+                continue
+            pays, words = may_pay(p, rest, self._profile.iteration(batch.base))
+            self.words[k] = words if rest.measured or pays else self.words[k]
+            if pays:
+                stint = Stint(k, Purpose.PROBE, 1, course, most=p.probe_members)
+                stint.budget = max(p.least_probe, p.probe_share * rest.seconds * jobs)
+                return stint
+        return None
+
+    def _work(self, k: int) -> Stint:
+        """Returns the stint in which lanes take a batch over, or work beside HiGHS."""
+        jobs = self._books.jobs
+        tiles = jobs if self._stages[k] is Stage.LANES else max(1, jobs // 2)
+        stint = Stint(k, Purpose.WORK, tiles, self._books.highs.courses[k])
+        stint.expected = self._costs[k] * min(64.0, stint.waiting / tiles)
+        return stint
+
+    def _next_race(self, now: float) -> Stint | None:
+        """Returns a race for the member that HiGHS has had longest, where that is due."""
+        courses = self._books.highs.courses
+        at_work = [(now - when, k, member) for k, course in enumerate(courses) for member, when in course.at_work().items()]
+        idle = not any(course.has_waiting for course in courses) and len(at_work) < max(2, self._books.jobs)
+        for seconds, k, member in sorted(at_work, reverse=True):
+            if not race_is_due(self._parameters, seconds, idle):
+                return None
+            if (k, member) not in self._raced and self._stages[k] is not Stage.HIGHS:
+                self._raced.add((k, member))
+                tiles = max(1, self._books.jobs - len(at_work))
+                stint = Stint(k, Purpose.RACE, tiles, courses[k], given=[member])
+                stint.budget = float("inf") if idle else max(seconds, self._parameters.patience)
+                return stint
+        return None
+
+    def _supervise(self, stint: Stint, now: float) -> None:
+        """Ends a stint that has not kept what it promised; lets idle HiGHS workers help with what lanes are slow at."""
+        lanes = self._books.lanes
+        if self.lanes_first or lanes is None or lanes.began is None or lanes.began < stint.started:
+            return
+        seconds = now - lanes.began
+        if stint.purpose is not Purpose.WORK:
+            if seconds > stint.budget and self._others_wait(stint):
+                self._books.stop_stint()
+            return
+        if breaks_promise(self._parameters, self._rest(stint.k), seconds, stint.tiles, stint.solved, stint.expected):
+            self._stages[stint.k] = Stage.HIGHS
+            self.words[stint.k] += f"; lanes then solved only {stint.solved} in {seconds:.3g} s, and HiGHS took the rest"
+            self._books.stop_stint()
+        elif stint.waiting == 0 and lanes.tiles_at_work < self._books.jobs:
+            self._help(stint, now)
+
+    def _help(self, stint: Stint, now: float) -> None:
+        """Races the member that lanes have had longest, once it has taken longer than HiGHS would."""
+        course = self._books.highs.courses[stint.k]
+        if course.has_waiting or len(course.at_work()) >= self._books.jobs - 1:
+            return
+        highs = course.seconds_a_member or float("inf")
+        slow = [(when, member) for member, when in list(stint.held.items()) if now - when > stint.expected + 2 * highs]
+        for _, member in sorted(slow)[:1]:
+            if (stint.k, member) not in self._raced:
+                self._raced.add((stint.k, member))
+                self._books.hand_over(stint.k, member)
+
+    def _others_wait(self, stint: Stint) -> bool:
+        return stint.purpose is Purpose.PROBE or any(course.has_waiting for course in self._books.highs.courses)
+
+    def _share(self) -> None:
+        """Leaves HiGHS the cores that lanes do not use, and one for what it was handed."""
+        allowed = self._books.jobs
+        if self._books.stint is not None:
+            lanes = self._books.lanes
+            allowed -= max(1, lanes.tiles_at_work if lanes is not None else 1)
+        courses = self._books.highs.courses
+        if allowed < 1 and any(courses[k].has_returned() for k in self.handed):
+            allowed = 1
+        if allowed != self.allowed:
+            more = allowed > self.allowed
+            self.allowed = allowed
+            if more:
+                self._books.highs.wake()

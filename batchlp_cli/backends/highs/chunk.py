@@ -1,0 +1,176 @@
+"""Many members of a batch in one task: what a basis that is known already decides needs no solver, the rest goes to the session.
+
+Bases are tried while that saves time, which is measured; so a batch whose members have nothing in common loses little.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from batchlp_cli.backends.highs.session import Mode, Session
+from batchlp_cli.backends.highs.sharing import Bunch, SharedBasis
+from batchlp_cli.batch import Changes, Indices
+from batchlp_cli.problem import LinearProgram, Vector
+from batchlp_cli.settings import SolveSettings
+from batchlp_cli.solution import Solution, Status
+
+MOST_BASES = 64
+MOST_ROWS = 5000  # bases of larger models are not factored: one costs more than it may save
+TRIALS = 8  # new bases that are tried before it is asked whether they pay
+RARELY = 16  # then every so many members, where they do not
+METHOD = "simplex shared basis"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChunkTask:
+    """Members to solve, numbered 0, 1, ... in changes; the opening comes with the first task of a batch that a process gets."""
+
+    batch_id: int
+    changes: Changes
+    members: int
+    mode: Mode
+    opening: object | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChunkAnswer:
+    """claims: of the members that a solver solved. shared: [s] the others, x: [s, n], basis: [s] rows of y [b, m] and r [b, n];
+    seconds: what each of them took."""
+
+    claims: list[tuple[int, Solution]]
+    shared: Indices
+    x: Vector
+    basis: Indices
+    y: Vector
+    r: Vector
+    seconds: float
+
+    def solutions(self) -> list[tuple[int, Solution]]:
+        """Returns the claim of every member."""
+        found = self.claims
+        for member, x, k in zip(self.shared.tolist(), self.x, self.basis.tolist(), strict=True):
+            claim = Solution(Status.OPTIMAL, x=x, y=self.y[k], r=self.r[k], seconds=self.seconds, backend="highs", method=METHOD)
+            found.append((member, claim))
+        return found
+
+
+@dataclass(slots=True, eq=False)
+class _Known:
+    """A basis, the share of members that it decided of late, and seconds that trying it took of late."""
+
+    basis: SharedBasis
+    share: float = 1.0
+    seconds: float = 0.0
+
+    def note(self, hits: int, tried: int, seconds: float) -> None:
+        self.share += 0.3 * (hits / tried - self.share)
+        self.seconds += 0.3 * (seconds - self.seconds)
+
+
+@dataclass(slots=True, eq=False)
+class _Found:
+    members: list[Indices] = field(default_factory=list)
+    points: list[Vector] = field(default_factory=list)
+    bases: list[SharedBasis] = field(default_factory=list)
+
+
+class ChunkSolver:
+    """Solves chunks of one batch's members in a session, and keeps what bases it met."""
+
+    def __init__(self, base: LinearProgram, settings: SolveSettings) -> None:
+        self._base, self._settings = base, settings
+        self._known: list[_Known] = []
+        self._solve_seconds = 1e-3  # of a member in the solver, of late
+        self._new, self._spent, self._saved = 0, 0.0, 0.0
+        self._skipped = 0
+
+    def solve(self, session: Session, changes: Changes, members: int, mode: Mode) -> ChunkAnswer:
+        """Returns the claims of all members."""
+        bunch = Bunch.of(self._base, changes, members) if self._base.m <= MOST_ROWS else None
+        left: Indices = np.arange(members, dtype=np.int64)
+        found = _Found()
+        claims: list[tuple[int, Solution]] = []
+        started = time.perf_counter()
+        if bunch is not None:
+            for known in sorted(self._known, key=lambda k: -k.share):
+                if left.size and known.share * left.size * self._solve_seconds > known.seconds:
+                    left, _ = self._try(known, bunch, left, found)
+        sharing = time.perf_counter() - started
+        while left.size:
+            member, left = int(left[0]), left[1:]
+            explores = bunch is not None and left.size > 0 and self._explores()
+            claim = session.solve(_of(changes, member), mode, self._settings, want_basis=explores)
+            claims.append((member, claim))
+            self._solve_seconds += 0.1 * (claim.seconds - self._solve_seconds)
+            if explores and bunch is not None and claim.status is Status.OPTIMAL and claim.basis is not None:
+                begun = time.perf_counter()
+                left = self._learn(claim, bunch, left, found)
+                sharing += time.perf_counter() - begun
+        return self._answer(claims, found, sharing)
+
+    def _explores(self) -> bool:
+        """Tells whether the basis of the next member is kept and tried: while that pays, else now and then."""
+        if self._new < TRIALS or self._saved > self._spent:
+            return True
+        self._skipped += 1
+        return self._skipped % RARELY == 0
+
+    def _learn(self, claim: Solution, bunch: Bunch, left: Indices, found: _Found) -> Indices:
+        assert claim.basis is not None
+        begun = time.perf_counter()
+        before = left.size
+        try:
+            known = _Known(SharedBasis(self._base, claim.basis))
+        except ValueError:
+            known = None
+        if known is not None:
+            left, _ = self._try(known, bunch, left, found)
+            known.share = (before - left.size) / before
+            self._known.append(known)
+            if len(self._known) > MOST_BASES:
+                self._known.remove(min(self._known, key=lambda k: k.share))
+        self._new += 1
+        # a later chunk may gain as much again, which is left out: what is known pays for its own trials
+        self._spent = 0.9 * self._spent + time.perf_counter() - begun
+        self._saved = 0.9 * self._saved + (before - left.size) * self._solve_seconds
+        return left
+
+    def _try(self, known: _Known, bunch: Bunch, left: Indices, found: _Found) -> tuple[Indices, int]:
+        begun = time.perf_counter()
+        fits, values = known.basis.fits(bunch, left)
+        hits = left[fits]
+        if hits.size:
+            found.members.append(hits)
+            found.points.append(known.basis.points(bunch, hits, values[fits]))
+            found.bases.append(known.basis)
+        known.note(hits.size, left.size, time.perf_counter() - begun)
+        return left[~fits], int(hits.size)
+
+    def _answer(self, claims: list[tuple[int, Solution]], found: _Found, seconds: float) -> ChunkAnswer:
+        m, n = self._base.m, self._base.n
+        count = sum(part.size for part in found.members)
+        return ChunkAnswer(
+            claims=[(member, _without_basis(claim)) for member, claim in claims],
+            shared=np.concatenate([*found.members, np.zeros(0, dtype=np.int64)]),
+            x=np.concatenate([*found.points, np.zeros((0, n))]),
+            basis=np.repeat(np.arange(len(found.bases)), [part.size for part in found.members]),
+            y=np.array([basis.y for basis in found.bases]).reshape(-1, m),
+            r=np.array([basis.r for basis in found.bases]).reshape(-1, n),
+            seconds=seconds / count if count else 0.0,
+        )
+
+
+def _without_basis(claim: Solution) -> Solution:
+    return Solution(
+        claim.status, claim.x, claim.y, claim.r, claim.ray, None, claim.iterations, claim.seconds, claim.backend, claim.method,
+        claim.message,
+    )  # fmt: skip
+
+
+def _of(changes: Changes, member: int) -> Changes:
+    rows = changes.rows_of(member)
+    numbers = np.zeros(rows.stop - rows.start, dtype=np.int64)
+    return Changes(numbers, changes.field[rows], changes.index[rows], changes.value[rows])

@@ -1,0 +1,127 @@
+"""A large batch on its way through the workers: single members until the mode is known, then many in one task."""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import partial
+from typing import cast
+
+from batchlp_cli.backends.highs.chunk import ChunkAnswer, ChunkTask
+from batchlp_cli.backends.highs.course import Course
+from batchlp_cli.backends.highs.session import Mode
+from batchlp_cli.batch import LPBatch
+from batchlp_cli.processes import Ending, Outcome, Task
+from batchlp_cli.settings import SolveSettings
+from batchlp_cli.solution import Solution
+
+LEAST = 64  # members of a batch that travels in chunks
+MOST = 512  # members of a chunk
+CHUNK_SECONDS = 0.2  # that a chunk may take, as its members are measured alone
+CHUNK_BYTES = 60_000  # of a task, so that it fits into the pipe of a worker that is still busy
+CHANGE_BYTES = 25
+
+
+class Convoy:
+    """A course of single members, from the end of which chunks are taken. A chunk that ends badly goes back member by member."""
+
+    def __init__(self, course: Course, batch_id: int, batch: LPBatch, jobs: int) -> None:
+        self.course = course
+        self._id, self._batch, self._jobs = batch_id, batch, jobs
+        self._out: dict[tuple[int, ...], float] = {}  # chunks that workers have, with the time at which each was given
+        self._shared = 0
+
+    @staticmethod
+    def suits(batch: LPBatch, settings: SolveSettings) -> bool:
+        """Tells whether a batch may travel in chunks: it is large, and no member has a deadline of its own."""
+        return len(batch) >= LEAST and math.isinf(settings.time_limit) and not settings.careful
+
+    def next_task(self, slot: int, fresh: bool) -> Task | None:
+        """Returns the next chunk or member for a worker."""
+        size = self._size()
+        mode = self.course.mode
+        if mode is None or size < 2:
+            return self.course.next_task(slot, fresh)
+        members = [member for _ in range(size) if (member := self.course.withdraw()) is not None]
+        if not members:
+            return self.course.next_task(slot, fresh)
+        self._out[tuple(members)] = time.perf_counter()
+        return Task((self._id, (tuple(members),)), payload_for=partial(self._payload, members, mode))
+
+    def _size(self) -> int:
+        """Returns how many members a chunk may have now: no more than leaves work for every worker."""
+        waiting, seconds = self.course.waiting, self.course.seconds_a_member
+        if seconds is None:
+            return 0
+        each = CHANGE_BYTES * max(1, len(self._batch.changes) // len(self._batch))
+        return min(MOST, waiting // (2 * self._jobs), int(CHUNK_SECONDS / max(seconds, 1e-5)), CHUNK_BYTES // each)
+
+    def _payload(self, members: list[int], mode: Mode, slot: int, fresh: bool) -> ChunkTask:
+        opening = self.course.opening_for(slot, fresh)
+        return ChunkTask(self._id, self._batch.changes.take(members), len(members), mode, opening)
+
+    def take_in(self, outcome: Outcome) -> list[tuple[int, Solution]]:
+        """Returns members and their claims."""
+        what = cast(tuple[int, object], outcome.key)[1]
+        if isinstance(what, int):
+            answer = self.course.take_in(outcome)
+            return [answer] if answer is not None else []
+        members = cast(tuple[tuple[int, ...]], what)[0]
+        del self._out[members]
+        if outcome.ending is not Ending.DONE:
+            for member in members:
+                self.course.give_back(member)
+            return []
+        answers = cast(ChunkAnswer, outcome.value)
+        self._shared += answers.shared.size
+        return [(members[k], claim) for k, claim in answers.solutions()]
+
+    def leave(self, slot: int) -> None:
+        """Notes that a worker went on to another batch."""
+        self.course.leave(slot)
+
+    @property
+    def has_waiting(self) -> bool:
+        """Tells whether members wait to be given out."""
+        return self.course.has_waiting
+
+    @property
+    def waiting(self) -> int:
+        """Number of members that wait to be given out and could be withdrawn."""
+        return self.course.waiting
+
+    @property
+    def is_measured(self) -> bool:
+        """Tells whether enough members were timed to know the faster mode."""
+        return self.course.is_measured
+
+    @property
+    def seconds_a_member(self) -> float | None:
+        """Mean time of a member in the faster mode so far, None before the first."""
+        return self.course.seconds_a_member
+
+    def withdraw(self) -> int | None:
+        """Takes a member from the end of those that wait, as `Course.withdraw` does."""
+        return self.course.withdraw()
+
+    def give_back(self, member: int) -> None:
+        """Lets a member wait before all others, as `Course.give_back` does."""
+        self.course.give_back(member)
+
+    def has_returned(self, member: int | None = None) -> bool:
+        """Tells whether a member (None: any) that was given back still waits."""
+        return self.course.has_returned(member)
+
+    def retract(self, member: int) -> None:
+        """Takes a member away again that was given back and still waits."""
+        self.course.retract(member)
+
+    def at_work(self) -> dict[int, float]:
+        """Returns the members that workers have, alone or in chunks, with the time at which each was given. From any thread."""
+        chunks = {member: when for members, when in list(self._out.items()) for member in members}
+        return self.course.at_work() | chunks
+
+    def choice(self) -> str:
+        """Returns the choice of mode, and how many members needed no solver, in words."""
+        words = self.course.choice()
+        return f"{words}; {self._shared} of {len(self._batch)} members by the basis of another one" if self._shared else words

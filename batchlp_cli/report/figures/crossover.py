@@ -1,0 +1,45 @@
+"""The ratio of times of two ways of solving over the size, and where they change places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from batchlp_cli.report.figures.canvas import FAINT, LOOKS, drawing, literal, new_figure, put_text, show_counts, to_svg
+
+
+def draw_crossover(
+    sides: tuple[str, str],
+    nonzeros: Sequence[int],
+    speedups: Sequence[Sequence[float]],
+    at: float | None,
+    interval: tuple[float, float] | None,
+    description: str,
+    key: str = "crossover",
+) -> str:
+    """Returns how many times faster the first side is over the nonzeros, as SVG. speedups: by size, one entry a repeat."""
+    first, second = map(literal, sides)
+    look = LOOKS[0]
+    with drawing(key):
+        figure, axes = new_figure(3.6)
+        medians = [sorted(own)[len(own) // 2] for own in speedups]
+        axes.axhline(1.0, color=FAINT, linewidth=0.9)
+        axes.plot(nonzeros, medians, color=look.colour, linestyle=look.dash, marker=look.marker, markersize=5)
+        for size, own in zip(nonzeros, speedups, strict=True):
+            axes.plot([size] * len(own), own, color=look.colour, linestyle="none", marker="_", markersize=7, alpha=0.7)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        if at is not None:
+            axes.axvline(at, color=LOOKS[1].colour, linestyle=LOOKS[1].dash, linewidth=1.2)
+            put_text(axes, at, 1.0, f"{at:,.0f}", (4, 4), color=LOOKS[1].colour)
+        if interval is not None:
+            axes.axvspan(*interval, color=LOOKS[1].colour, alpha=0.12, linewidth=0)
+        show_counts(axes.xaxis)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}x")
+        axes.yaxis.set_minor_formatter(lambda value, _: "")
+        axes.set_xlabel("nonzeros of the matrix")
+        axes.set_ylabel(f"{first} faster than {second}, times")
+        where = {"transform": axes.transAxes, "color": FAINT, "fontsize": 8, "ha": "left"}
+        put_text(axes, 0.02, 0.98, f"{sides[0]} is faster", va="top", **where)
+        put_text(axes, 0.02, 0.02, f"{sides[1]} is faster", va="bottom", **where)
+        axes.grid()
+        return to_svg(figure, key, f"{sides[0]} against {sides[1]}", description)

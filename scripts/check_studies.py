@@ -1,0 +1,178 @@
+"""Checks branching and tightening on real MIPs and prints a table; exits with 1 where a bound passes the truth or is too far.
+
+    python scripts/check_studies.py MODEL... [--limit N] [--backends highs pdhg] [--tol 1e-6] [--tighten --mip --seconds 60]
+
+branch: each child's bound against its optimum by HiGHS, alone; how far off the bounds of lanes are; the best candidate against
+full strong branching by those optima. tighten: what was done; with --mip the MIP is solved before and after, within --seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import highspy
+import numpy as np
+
+from batchlp_cli.batch import LPBatch
+from batchlp_cli.events import Event
+from batchlp_cli.files.mps_writer import write_mps
+from batchlp_cli.library import _read, solve
+from batchlp_cli.problem import LinearProgram
+from batchlp_cli.settings import BackendName, SolveSettings
+from batchlp_cli.solution import Status
+from batchlp_cli.solving import Solver
+from batchlp_cli.studies.branching import BranchOptions, BranchResult, branch_model, children_of
+from batchlp_cli.studies.scores import ScoreRule, score
+from batchlp_cli.studies.tightening import TightenOptions, tighten_model
+
+SAFE = 1e-9
+"""What an optimum by HiGHS may be too low by, relative: it is a float64 value within a tolerance, our bound is rigorous."""
+
+
+@dataclass
+class Found:
+    """What a model came to with one backend: children above the truth, the largest distance of lanes, the best agreed or not."""
+
+    children: int = 0
+    above: int = 0
+    far: float = 0.0
+    by_lanes: int = 0
+    best: str = ""
+    seconds: float = 0.0
+
+
+def unheard(_: Event) -> None:
+    """Hears an event and does nothing."""
+
+
+def optima_of(lp: LinearProgram, result: BranchResult) -> list[float]:
+    """Returns the optimum of each child, inf where it is infeasible, NaN where HiGHS did not prove either."""
+    x = result.root[0].x
+    assert x is not None
+    batch: LPBatch = children_of(lp, np.array([c.column for c in result.candidates]), x)
+    found = []
+    for answer in solve(batch, backend="highs", tol=1e-9):
+        if answer.verified and answer.status is Status.INFEASIBLE:
+            found.append(math.inf)
+        else:
+            found.append(math.nan if answer.objective is None else lp.sign * answer.objective)
+    return found
+
+
+def check_branch(
+    lp: LinearProgram, backend: str, tol: float, limit: int, optima: list[float] | None
+) -> tuple[Found, list[float]]:
+    """Returns what branching came to, and the optima of the children, which do not depend on the backend."""
+    begun = time.perf_counter()
+    with Solver(SolveSettings(backend=BackendName(backend), tol=tol)) as solver:
+        result = branch_model(lp, BranchOptions(limit=limit), solver, unheard)
+    found = Found(seconds=time.perf_counter() - begun)
+    if not result.candidates:
+        return found, []
+    optima = optima if optima is not None else optima_of(lp, result)
+    children = [child for c in result.candidates for child in (c.down, c.up)]
+    for child, optimum in zip(children, optima, strict=True):
+        if math.isnan(optimum):
+            continue
+        found.children += 1
+        if child.bound == optimum == math.inf:
+            continue
+        found.above += child.bound > optimum + SAFE * (1 + abs(optimum))
+        last = child.tries[-1][0] if child.tries else None
+        if last is not None and last.backend == "pdhg" and math.isfinite(optimum):
+            found.by_lanes += 1
+            found.far = max(found.far, (optimum - child.bound) / (1 + abs(optimum)))
+    found.best = agreement(result, optima)
+    return found, optima
+
+
+def agreement(result: BranchResult, optima: list[float]) -> str:
+    """Returns how our best candidate compares with that by the optima: same, within the uncertainty told, tie, or OTHER."""
+    root = result.interval.high
+    values = {}
+    for k in range(len(result.candidates)):
+        down, up = optima[2 * k], optima[2 * k + 1]
+        if math.isfinite(down) and math.isfinite(up):
+            values[k] = score(max(down - root, 0.0), max(up - root, 0.0), ScoreRule.PRODUCT)
+    if not values or result.best is None:
+        return "none"
+    best = max(values, key=lambda k: values[k])
+    if best == result.best:
+        return "same"
+    if best in result.contenders:
+        return "told"
+    return "tie" if result.best in values and values[result.best] >= values[best] * (1 - 1e-4) - 1e-9 else "OTHER"
+
+
+def mip_optimum(lp: LinearProgram, seconds: float) -> float | None:
+    """Returns the optimum of a MIP by HiGHS, in the sense of the file, or None where the time ran out."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "m.mps"
+        path.write_text(write_mps(lp))
+        highs = highspy.Highs()  # type: ignore[no-untyped-call]
+        for name, value in (("output_flag", False), ("time_limit", seconds), ("mip_rel_gap", 1e-9)):
+            highs.setOptionValue(name, value)
+        highs.readModel(str(path))
+        highs.run()
+        done = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        return float(highs.getInfo().objective_function_value) if done else None
+
+
+def check_tighten(lp: LinearProgram, backend: str, seconds: float, mip: bool) -> str:
+    """Returns what tightening came to: counts, and whether the MIP keeps its optimum."""
+    begun = time.perf_counter()
+    with Solver(SolveSettings(backend=BackendName(backend))) as solver:
+        result = tighten_model(lp, TightenOptions(), solver, unheard)
+    text = f"{result.status} {result.changed_bounds} changed {result.solved} solved {result.filtered} filtered"
+    text += f" {time.perf_counter() - begun:.1f} s{'' if result.verified else ' UNPROVED'}"
+    if not mip or result.tightened is None:
+        return text
+    before, after = mip_optimum(lp, seconds), mip_optimum(result.tightened, seconds)
+    if before is None or after is None:
+        return f"{text} mip: out of time"
+    return f"{text} mip: {'same' if abs(before - after) <= 1e-6 * (1 + abs(before)) else f'LOST {before} {after}'}"
+
+
+def main() -> int:
+    """Checks what the command line names; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="+")
+    parser.add_argument("--limit", type=int, default=10_000)
+    parser.add_argument("--backends", nargs="+", default=["highs", "pdhg"])
+    parser.add_argument("--tol", type=float, default=1e-6)
+    parser.add_argument("--columns", type=int, default=5000)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--mip", action="store_true", help="solve the MIP before and after tightening")
+    parser.add_argument("--no-branch", action="store_true")
+    parser.add_argument("--tighten", action="store_true")
+    given = parser.parse_args()
+    allowed = 1e-5 if given.tol <= 1e-6 else 1e-3
+    bad = 0
+    for path in given.paths:
+        (lp,) = _read(path, SolveSettings())
+        if lp.n > given.columns or not lp.integer.any():
+            continue
+        optima: list[float] | None = None
+        for backend in [] if given.no_branch else given.backends:
+            found, optima = check_branch(lp, backend, given.tol, given.limit, optima)
+            wrong = found.above > 0 or found.far > allowed or found.best == "OTHER"
+            bad += wrong
+            about = f"{Path(path).name:32} {lp.m:6} x {lp.n:6} {backend:6} children {found.children:5} above {found.above}"
+            about += f" lanes {found.by_lanes:5} farthest {found.far:.1e} best {found.best:5} {found.seconds:7.1f} s"
+            print(f"{about}{'  WRONG' if wrong else ''}", flush=True)
+        if given.tighten:
+            text = check_tighten(lp, given.backends[0], given.seconds, given.mip)
+            bad += "LOST" in text
+            print(f"{Path(path).name:32} tighten {text}", flush=True)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

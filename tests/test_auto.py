@@ -1,0 +1,243 @@
+"""The backend `auto`: what it decides from numbers, and that nothing is lost between the two sides."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from batchlp_cli.backends.auto import cost, together
+from batchlp_cli.backends.auto.cost import Profile, load_profile, profile_path, save_profile
+from batchlp_cli.backends.auto.policy import (
+    PolicyParameters,
+    Rest,
+    Stage,
+    breaks_promise,
+    cost_in_lanes,
+    may_pay,
+    race_is_due,
+    who_takes_rest,
+)
+from batchlp_cli.backends.auto.together import AutoBackend, LanesFirst
+from batchlp_cli.backends.highs.pool import HighsBackend
+from batchlp_cli.backends.pdhg.parameters import PdhgParameters
+from batchlp_cli.backends.pdhg.solve import PdhgBackend
+from batchlp_cli.batch import LPBatch
+from batchlp_cli.errors import BackendMissing
+from batchlp_cli.settings import SolveSettings
+from batchlp_cli.solution import DECIDED, Status
+from tests.conformance import judge, optimal_by_construction, scenario_batch, solve_all
+from tests.highs_faults import DAWDLES, HANGS
+
+P = PolicyParameters()
+LANES_TAKE_ALL = PolicyParameters(worth=0.0, least_iterations=0, clearly=1e-9, race_after=60.0, probe_share=1e9)
+
+
+def test_lanes_are_not_tried_where_they_cannot_pay() -> None:
+    """A batch that HiGHS finishes soon, or whose members take HiGHS less than the least that lanes need, stays with HiGHS."""
+    slow, quick = Rest(1000, 0.1, 2), Rest(10, 0.1, 2)
+    assert may_pay(P, slow, iteration=1e-5)[0]
+    assert not may_pay(P, slow, iteration=1e-3)[0]
+    assert not may_pay(P, quick, iteration=1e-5)[0]
+    assert "too soon" in may_pay(P, quick, iteration=1e-5)[1]
+    assert not may_pay(P, Rest(P.least_members - 1, 1e6, 1), iteration=0.0)[0]
+
+
+@pytest.mark.parametrize(
+    ("lanes", "measured", "stage"),
+    [
+        (0.01, True, Stage.LANES),
+        (0.01, False, Stage.LANES),
+        (0.095, True, Stage.BOTH),
+        (0.11, True, Stage.BOTH),
+        (0.11, False, Stage.OPEN),
+        (1.0, True, Stage.HIGHS),
+        (math.inf, False, Stage.HIGHS),
+    ],
+)
+def test_rest_goes_to_who_is_faster(lanes: float, measured: bool, stage: Stage) -> None:
+    """Clearly faster takes all, about equal means both, and against a guess only a clear win of the lanes decides."""
+    chosen, words = who_takes_rest(P, Rest(100, 0.1, 2, measured), lanes)
+    assert chosen is stage
+    assert "HiGHS 100 ms" in words
+
+
+def test_probe_is_charged_its_mean_member() -> None:
+    """Lanes that are refilled pay for the mean of the iterations, not for the slowest; too few answers are no answer."""
+    even = cost_in_lanes(P, 8.0, 8, [100] * 8)
+    assert even == pytest.approx(1.0 / P.widening)
+    assert cost_in_lanes(P, 8.0, 8, [100] * 7 + [1500]) == pytest.approx(even * 275 / 1500)
+    assert math.isinf(cost_in_lanes(P, 8.0, 8, [100] * 3))
+    assert math.isinf(cost_in_lanes(P, 8.0, 0, []))
+    assert cost_in_lanes(P, 8.0, 2, [0, 0]) == pytest.approx(4.0 / P.widening)
+
+
+def test_broken_promise_is_seen_only_after_its_time() -> None:
+    """Lanes are left alone until they are late, and ended then if HiGHS would have been faster."""
+    rest = Rest(100, 0.1, 2)
+    assert not breaks_promise(P, rest, seconds=1.0, tiles=2, solved=0, expected=1.0)
+    assert breaks_promise(P, rest, seconds=2.0, tiles=2, solved=0, expected=1.0)
+    assert not breaks_promise(P, rest, seconds=2.0, tiles=2, solved=100, expected=1.0)
+
+
+def test_race_is_sooner_on_an_idle_core() -> None:
+    """An idle core races after a second, a busy one after ten."""
+    assert race_is_due(P, 1.5, idle=True)
+    assert not race_is_due(P, 1.5, idle=False)
+    assert race_is_due(P, 11.0, idle=False)
+
+
+def lanes_of(parameters: PdhgParameters) -> object:
+    """Returns what makes lanes with these parameters."""
+    return lambda self, settings: PdhgBackend(2, parameters)
+
+
+def test_lanes_take_over_a_batch_and_lose_nobody() -> None:
+    """Where lanes are chosen they solve most members; every member has one proved claim, and the reason is told."""
+    scenarios = scenario_batch(5, 150)
+    members = [replace(scenarios.member(i), offset=DAWDLES if i else 0.0) for i in range(150)]
+    batch = LPBatch.of(members)
+    backend = AutoBackend(2, parameters=LANES_TAKE_ALL)
+    backend._highs.close()
+    backend._highs = HighsBackend(2, worker="tests.highs_faults:make_faulty_handler")
+    claims = solve_all(backend, batch)
+    judge(batch, claims)
+    assert sum(c.backend == "pdhg" for c in claims) > 75
+    assert "lanes" in backend.choices()[0]
+    backend.close()
+
+
+def test_what_lanes_give_up_goes_to_highs_with_both_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lanes that stop after one iteration hand every member on; each claim is HiGHS' and tells of the first try."""
+    monkeypatch.setattr(AutoBackend, "_load_lanes", lanes_of(PdhgParameters(iteration_limit=1)))
+    batch = scenario_batch(6, 20)
+    backend = LanesFirst(2)
+    claims = solve_all(backend, batch)
+    judge(batch, claims)
+    handed = [c for c in claims if c.backend == "highs"]
+    assert len(handed) > 10
+    assert all([s.status for s in c.earlier] == [Status.ITERATION_LIMIT] for c in handed)
+    assert all(s.x is None for c in handed for s in c.earlier)
+    backend.close()
+
+
+def test_limit_of_the_user_is_an_answer() -> None:
+    """With an iteration limit of the user's, lanes hand nothing on."""
+    backend = LanesFirst(1)
+    claims = solve_all(backend, scenario_batch(6, 6), SolveSettings(iteration_limit=1))
+    assert {c.status for c in claims} - DECIDED <= {Status.ITERATION_LIMIT}
+    assert all(not c.earlier and c.backend == "pdhg" for c in claims)
+    backend.close()
+
+
+def test_lanes_win_a_race_against_a_hanging_worker() -> None:
+    """A member at which HiGHS hangs is raced after a second, answered by lanes, and HiGHS' worker is ended."""
+    lp, value = optimal_by_construction(3)
+    batch = LPBatch.of([lp, replace(lp, offset=HANGS)])
+    backend = AutoBackend(2)
+    backend._highs.close()
+    backend._highs = HighsBackend(2, worker="tests.highs_faults:make_faulty_handler")
+    started = time.monotonic()
+    claims = solve_all(backend, batch)
+    assert time.monotonic() - started < 60
+    assert (claims[0].backend, claims[1].backend) == ("highs", "pdhg")
+    assert judge(batch, claims)[1].objective == pytest.approx(value + HANGS, rel=1e-5)
+    alone = batch.take([0])
+    judge(alone, solve_all(backend, alone))  # and the backend lives on
+    backend.close()
+
+
+class EndlessLanes:
+    """Lanes that hold what they are given until they are stopped."""
+
+    def __init__(self) -> None:
+        self.began: float | None = None
+        self.tiles_at_work = 0
+        self.choice = ""
+        self._stopped = threading.Event()
+        self.cancelled: set[int] = set()
+
+    def solve_fed(self, batch: LPBatch, settings: SolveSettings, feed: object, *rest: object) -> object:
+        """Takes one member and yields nothing until it is stopped or the member cancelled."""
+        member = feed.take()  # type: ignore[attr-defined]
+        self.began, self.tiles_at_work = time.perf_counter(), 1
+        while not self._stopped.is_set() and member not in self.cancelled:
+            time.sleep(0.01)
+        self.tiles_at_work = 0
+        return iter(())
+
+    def cancel(self, member: int) -> None:
+        """Lets go of a member."""
+        self.cancelled.add(member)
+
+    def stop(self) -> None:
+        """Ends the work."""
+        self._stopped.set()
+
+    close = stop
+
+
+def test_hopeless_probe_is_ended_and_its_members_go_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lanes that never answer are stopped at the budget of their probe; HiGHS solves what they held."""
+    monkeypatch.setattr(AutoBackend, "_load_lanes", lambda self, settings: EndlessLanes())
+    eager = PolicyParameters(worth=0.0, least_iterations=0, probe_share=0.0, race_after=0.2)
+    batch = scenario_batch(8, 60)
+    backend = AutoBackend(1, parameters=eager)
+    started = time.monotonic()
+    claims = solve_all(backend, batch)
+    assert time.monotonic() - started < 30
+    judge(batch, claims)
+    assert {c.backend for c in claims} == {"highs"}
+    backend.close()
+
+
+def test_close_from_another_thread_ends_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """close() makes a call return within seconds though lanes would never end."""
+    monkeypatch.setattr(AutoBackend, "_load_lanes", lambda self, settings: EndlessLanes())
+    backend = LanesFirst(1)
+    timer = threading.Timer(0.5, backend.close)
+    timer.start()
+    started = time.monotonic()
+    assert len(dict(backend.solve(scenario_batch(9, 5), SolveSettings()))) < 5
+    assert time.monotonic() - started < 10
+    timer.join()
+
+
+def test_without_the_lanes_libraries_highs_solves_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """auto needs nothing beyond HiGHS; pdhg asked for by name says what to install."""
+    monkeypatch.setattr(together, "find_spec", lambda name: None)
+    batch = scenario_batch(5, 12)
+    backend = AutoBackend(2, parameters=LANES_TAKE_ALL)
+    judge(batch, solve_all(backend, batch))
+    backend.close()
+    with pytest.raises(BackendMissing, match="pip install"):
+        LanesFirst(2)
+
+
+def test_profile_is_kept_and_never_trusted_blindly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A profile comes back on the machine that measured it; a damaged one, or another machine's, is as none."""
+    monkeypatch.setenv(cost.VARIABLE, str(tmp_path))
+    assert load_profile() == Profile()
+    measured = Profile(((100, 2e-8), (1000, 4e-7)), calibrated=True)
+    assert save_profile(measured) == profile_path()
+    assert load_profile() == measured
+    kept = json.loads(profile_path().read_text())
+    others: list[dict[str, object]] = [{"machine": "another"}, {"points": [[100, -1.0], [1000, 1e-7]]}, {"points": 3}]
+    for damaged in ("", "{}", *(json.dumps(kept | other) for other in others)):
+        profile_path().write_text(damaged)
+        assert load_profile() == Profile()
+
+
+def test_cost_of_an_iteration_grows_with_the_caches_that_a_tile_leaves() -> None:
+    """Between two sizes the cost of an entry is between theirs; outside it is that of the nearest."""
+    profile = Profile(((100, 2e-8), (10000, 8e-6)))
+    lp, _ = optimal_by_construction(1, m=30, n=40)
+    size = lp.m + lp.n + lp.nnz
+    assert 2e-10 < profile.iteration(lp) / size < 8e-10
+    tiny, _ = optimal_by_construction(1, m=2, n=3)
+    assert profile.iteration(tiny) == pytest.approx((tiny.m + tiny.n + tiny.nnz) * 2e-10)

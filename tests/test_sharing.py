@@ -1,0 +1,121 @@
+"""Bunching: what a shared basis claims is optimal, members that it does not fit are left to the solver, and nobody is lost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from batchlp_cli.backends.highs.chunk import METHOD, ChunkSolver
+from batchlp_cli.backends.highs.pool import HighsBackend
+from batchlp_cli.backends.highs.session import Mode, Session
+from batchlp_cli.backends.highs.sharing import Bunch, SharedBasis
+from batchlp_cli.batch import Changes, Field, LPBatch
+from batchlp_cli.kkt import verify
+from batchlp_cli.problem import LinearProgram, Vector
+from batchlp_cli.settings import SolveSettings
+from batchlp_cli.solution import Basis, Solution, Status
+
+TOL = 1e-6
+
+
+def batch_of(seed: int, members: int, spread: float = 0.1, *, costs: bool = False) -> LPBatch:
+    """Returns random LPs with rows of every type and free, boxed and fixed columns, whose sides and bounds differ by `spread`."""
+    rng = np.random.default_rng(seed)
+    m, n = 6, 9
+    A = rng.integers(-3, 4, (m, n)).astype(np.float64)
+    x = rng.uniform(0, 2, n)
+    activity = A @ x
+    lower, upper = activity - rng.uniform(0, 1, m), activity + rng.uniform(0, 1, m)
+    lower[0], upper[1], upper[2] = -np.inf, np.inf, lower[2]
+    low, high = np.zeros(n), np.full(n, 5.0)
+    low[0], high[0], low[1], high[1] = -np.inf, np.inf, x[1], x[1]
+    base = LinearProgram("base", rng.integers(-5, 6, n).astype(np.float64), sp.csr_array(A), lower, upper, low, high)
+    # one place of each kind a member: the other side stays where it is
+    places = [(Field.ROW_UPPER, 0), (Field.ROW_LOWER, 1), (Field.ROW_UPPER, 3), (Field.COL_UPPER, 4), (Field.COL_LOWER, 5)]
+    places += [(Field.COST, 6)] if costs else []
+    values = [getattr(base, field.attribute)[i] + spread * rng.uniform(-1, 1, members) for field, i in places]
+    member = np.repeat(np.arange(members), len(places))
+    field = np.tile([int(f) for f, _ in places], members).astype(np.int8)
+    index = np.tile([i for _, i in places], members)
+    return LPBatch(base, Changes(member, field, index, np.stack(values, axis=1).ravel()), tuple(f"m{k}" for k in range(members)))
+
+
+def alone(batch: LPBatch) -> list[Solution]:
+    """Returns what a cold solver says of each member."""
+    return [Session(batch.member(k)).solve(Changes(), Mode.COLD, SolveSettings(tol=TOL)) for k in range(len(batch))]
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("spread", [0.05, 3.0])
+def test_chunks_say_what_a_solver_says_of_each_member(seed: int, spread: float) -> None:
+    """Status and value of every member, found by a solver or by a shared basis, are those of a cold solve, and verified."""
+    batch = batch_of(seed, 40, spread)
+    found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), batch.changes, 40, Mode.WARM)
+    claims = dict(found.solutions())
+    assert sorted(claims) == list(range(40))
+    ordered = [claims[k] for k in range(40)]
+    expected = alone(batch)
+    assert [c.status for c in ordered] == [c.status for c in expected]
+    verdicts, others = verify(batch, ordered, TOL), verify(batch, expected, TOL)
+    for one, other in zip(verdicts, others, strict=True):
+        assert one.verified
+        assert (one.objective is None) == (other.objective is None)
+        if one.objective is not None:
+            assert one.objective == pytest.approx(other.objective, rel=1e-6, abs=1e-6)
+
+
+def test_close_members_need_hardly_any_solver() -> None:
+    """Of 200 members of a bounded LP that differ little, most have the basis of another one."""
+    batch = batch_of(3, 200, 1e-3)
+    found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), batch.changes, 200, Mode.WARM)
+    assert found.shared.size > 150
+    assert {claim.method for k, claim in found.solutions() if k in set(found.shared.tolist())} == {METHOD}
+
+
+def test_costs_that_differ_are_left_to_the_solver() -> None:
+    """A shared basis has the base's prices, so a batch with other costs has no bunch."""
+    batch = batch_of(1, 5, costs=True)
+    assert Bunch.of(batch.base, batch.changes, 5) is None
+    found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), batch.changes, 5, Mode.WARM)
+    assert found.shared.size == 0
+    assert sorted(k for k, _ in found.solutions()) == list(range(5))
+
+
+def test_bounds_that_cross_fit_no_basis() -> None:
+    """x >= 1 with 0 <= x <= u: the basis of u = 2 does not fit u = -1 (crossed) or u = 0.5 (the row fails), but u = 3."""
+    one, none = np.ones(1), np.zeros(1)
+    base = LinearProgram("b", one, sp.csr_array(np.ones((1, 1))), one, np.array([np.inf]), none, np.array([2.0]))
+    upper: Vector = np.array([-1.0, 0.5, 3.0])
+    changes = Changes(np.arange(3), np.full(3, int(Field.COL_UPPER), dtype=np.int8), np.zeros(3, dtype=np.int64), upper)
+    bunch = Bunch.of(base, changes, 3)
+    assert bunch is not None
+    basis = SharedBasis(base, Basis(np.array([1], dtype=np.int8), np.array([0], dtype=np.int8)))
+    fits, values = basis.fits(bunch, np.arange(3))
+    assert fits.tolist() == [False, False, True]
+    assert basis.points(bunch, np.array([2]), values[fits]).tolist() == [[1.0]]
+
+
+def test_a_basis_that_is_none_is_refused() -> None:
+    """Too many basic variables, or a singular matrix of them."""
+    base = LinearProgram(
+        "b", np.ones(2), sp.csr_array(np.array([[1.0, 1], [2, 2]])), np.zeros(2), np.ones(2), np.zeros(2), np.ones(2)
+    )
+    for cols, rows in (([1, 1], [1, 0]), ([1, 1], [0, 0])):
+        with pytest.raises(ValueError, match=r"basic variables|singular"):
+            SharedBasis(base, Basis(np.array(cols, dtype=np.int8), np.array(rows, dtype=np.int8)))
+
+
+def test_every_member_of_a_large_batch_comes_back_once() -> None:
+    """A batch that travels in chunks yields each member once, with the status of a cold solve."""
+    batch = batch_of(5, 300, 1.0)
+    backend = HighsBackend(2)
+    try:
+        claims = list(backend.solve(batch, SolveSettings(tol=TOL)))
+    finally:
+        backend.close()
+    assert sorted(k for k, _ in claims) == list(range(300))
+    statuses = {k: claim.status for k, claim in claims}
+    some = range(0, 300, 25)
+    assert [statuses[k] for k in some] == [claim.status for claim in alone(batch.take(list(some)))]
+    assert Status.OPTIMAL in statuses.values()
