@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,10 @@ from batchlp_cli.backends.pdhg.polish import PolishParameters, polish
 from batchlp_cli.backends.pdhg.reduction import ReductionParameters, reduce_batch
 from batchlp_cli.backends.pdhg.scaling import ScalingParameters, scale_matrix
 from batchlp_cli.backends.pdhg.solve import PdhgBackend
+from batchlp_cli.backends.pdhg.termination import sensitivity
 from batchlp_cli.batch import Changes, LPBatch
+from batchlp_cli.files.discover import discover
+from batchlp_cli.files.read import ModelReader, ReadRequest
 from batchlp_cli.kkt import verify
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import SolveSettings
@@ -127,3 +131,24 @@ def test_polished_points_stay_within_bounds_and_signs() -> None:
         assert (x >= lp.col_lower).all()
         assert (x <= lp.col_upper).all()
         assert (y[np.isinf(lp.row_lower)] <= 0).all()
+
+
+def test_sensitivity_is_what_moved_bounds_cost() -> None:
+    """Prices times (1 + |b|) over 1 + |value|, over the sides that are priced, infinite sides left out."""
+    lp = lp_of("two rows", [1, 2], [[1, 1], [1, -1]], ([4, -INF], [INF, 3]), ([0, 0], [INF, INF]))
+    assert sensitivity(lp, np.array([3.0, 1.0]), np.array([1.5, -0.5])) == pytest.approx((1.5 * 5 + 0.5 * 4) / 6)
+    assert sensitivity(lp, np.zeros(2), np.array([0.0, 2.0])) == 2.0
+
+
+@pytest.mark.slow
+def test_infeasible_by_less_than_the_tolerance_is_not_optimal() -> None:
+    """cplex2 has points that miss its rows by less than the tolerance, and none that meets them: no claim of an optimum."""
+    path = next(iter((Path(__file__).resolve().parents[2] / "shared" / "data" / "netlib_infeas").glob("cplex2.mps*")), None)
+    if path is None:
+        pytest.skip("the public corpus is not beside the repository")
+    with ModelReader(SolveSettings(jobs=1)) as reader:
+        (outcome,) = reader.read(ReadRequest.of(i) for i in discover([str(path)]).inputs)
+    assert outcome.lp is not None
+    (claim,) = solve_all(PdhgBackend(1), LPBatch.of([outcome.lp]), SolveSettings(tol=1e-4))
+    assert claim.status not in (Status.OPTIMAL, Status.UNBOUNDED)
+    assert claim.status is Status.INFEASIBLE or "hangs on it" in claim.message

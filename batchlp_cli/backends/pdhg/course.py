@@ -21,7 +21,7 @@ from batchlp_cli.backends.pdhg.scaling import ScaledMatrix
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import SolveSettings
-from batchlp_cli.solution import Solution, Status
+from batchlp_cli.solution import DECIDED, Solution, Status
 
 Answer = tuple[int, Solution]
 
@@ -32,7 +32,8 @@ class Entry:
 
     label: the member's number in the batch asked for, where that is another. ray: a direction of unboundedness that was
     proved; the lane then looks for a feasible point, without costs. x, y, omega: where to start, None for the batch's
-    start. iterations: those of earlier lanes. entered: time.perf_counter() of the first.
+    start. iterations: those of earlier lanes. entered: time.perf_counter() of the first. marginal: it met the tolerance
+    with a value that hangs on it.
     """
 
     member: int
@@ -43,6 +44,7 @@ class Entry:
     omega: float | None = None
     iterations: int = 0
     entered: float = 0.0
+    marginal: bool = False
 
     @property
     def number(self) -> int:
@@ -173,8 +175,21 @@ class Course:
         merit = termination.merit(termination.errors_of(given, restoration.At, X, Y))
         return (x, y), (X, Y), float(merit[0])
 
+    def accepts(self, entry: Entry, given: LinearProgram, x: Vector, y: Vector) -> bool:
+        """Tells whether a point of the member as given meets the tolerances, and its value does not hang on them."""
+        p, tol = self.parameters.termination, self.settings.tol
+        errors = termination.errors_of(given, self.reduction.restoration.At, x, y)
+        if entry.ray is not None:
+            return bool(termination.merit(errors[:1])[0] <= p.margin * tol)  # only a feasible point is asked for
+        if not termination.merit(errors)[0] <= p.margin * tol:
+            return False
+        entry.marginal = tol * termination.sensitivity(given, x, y) > p.most_hanging
+        return not entry.marginal
+
     def answer(self, entry: Entry, status: Status, iterations: int, **given: Any) -> None:
         """Puts the answer of a member; given: x, y, ray of the member as it was asked for, message."""
+        if entry.marginal and status not in DECIDED:
+            given["message"] = f"{given['message']}; met the tolerance once, but the value hangs on it: perhaps infeasible"
         y = given.get("y")
         r = self.given_of(entry).c - self.reduction.restoration.At @ y if y is not None else None
         seconds = time.perf_counter() - entry.entered if entry.entered else 0.0

@@ -177,7 +177,7 @@ class Lanes:
                 continue
             place = self._kernel, self._tile, int(lane)
             point, given, reached = course.polished(entry, point_of(*place), displacement_of(*place))
-            if reached <= course.parameters.termination.margin * course.settings.tol:
+            if course.accepts(entry, course.given_of(entry), *given):
                 self._answer(self._taken(int(lane)), int(lane), Status.OPTIMAL, x=given[0], y=given[1], message="polished")
             elif reached < p.gain * merits[lane]:
                 load_lane(*place, *point)
@@ -246,9 +246,7 @@ class Lanes:
         assert entry is not None
         given = course.given_of(entry)
         x, y = self._point(entry, given, lane)
-        errors = termination.errors_of(given, course.reduction.restoration.At, x, y)
-        needed = errors[:1] if entry.ray is not None else errors
-        if not (termination.merit(needed) <= course.parameters.termination.margin * course.settings.tol).all():
+        if not course.accepts(entry, given, x, y):
             self._done.strictness[lane] *= course.parameters.termination.stricter
         elif entry.ray is not None:
             self._answer(self._taken(lane), lane, Status.UNBOUNDED, x=x, ray=entry.ray)

@@ -18,13 +18,16 @@ class TerminationParameters:
     margin: share of the tolerance that must be met, for the rounding by which another judge's sums may differ (default 0.99).
     stall_steps: iterations without progress after which a member is given up (default 60,000); progress: a merit below this
     share of the best one so far (default 0.9). stricter: factor of the tolerance for a reduced member that met it but not as the
-    member that was given (default 0.5).
+    member that was given (default 0.5). most_hanging: relative change of the value when every row bound moves by the tolerance,
+    above which a point is no optimum: an LP that is infeasible by less than the tolerance has such points, and prices without
+    bound (default 0.3; Netlib's optima are below 1e-2 at a tolerance of 1e-6, cplex2, which is infeasible by 1e-11, has 0.7).
     """
 
     margin: float = 0.99
     stall_steps: int = 60_000
     progress: float = 0.9
     stricter: float = 0.5
+    most_hanging: float = 0.3
 
 
 @dataclass(slots=True, eq=False)
@@ -82,6 +85,14 @@ def errors_of(lp: LinearProgram, At: sp.csr_array, x: Vector, y: Vector) -> Vect
         sums[Measured.LOOSE_SQUARED] += price[loose] @ price[loose]
         sums[Measured.DUAL_VALUE] += price[~loose] @ side[~loose]
     return relative_errors(sums, state)
+
+
+def sensitivity(lp: LinearProgram, x: Vector, y: Vector) -> float:
+    """Returns how much the value changes, relatively and to first order, for each unit of tolerance by which row bounds move."""
+    # sum_i |y_i| (1 + |b_i|) / (1 + |p|),   b_i the side that y_i prices
+    side = np.where(y > 0, lp.row_lower, lp.row_upper)
+    size = 1 + np.abs(np.where(np.isfinite(side), side, 0.0))
+    return float(np.abs(y) @ size / (1 + abs(lp.c @ x)))
 
 
 def merit(errors: Vector) -> Vector:
