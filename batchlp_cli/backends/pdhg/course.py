@@ -11,14 +11,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from batchlp_cli.backends.pdhg import termination
 from batchlp_cli.backends.pdhg.certificates import Prover
 from batchlp_cli.backends.pdhg.kernels.base import Kernel
 from batchlp_cli.backends.pdhg.parameters import PdhgParameters
+from batchlp_cli.backends.pdhg.polish import Point, best_point
+from batchlp_cli.backends.pdhg.reduction import Reduction
 from batchlp_cli.backends.pdhg.scaling import ScaledMatrix
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import SolveSettings
-from batchlp_cli.solution import Solution, Status
+from batchlp_cli.solution import DECIDED, Solution, Status
 
 Answer = tuple[int, Solution]
 
@@ -27,17 +30,26 @@ Answer = tuple[int, Solution]
 class Entry:
     """A member that waits for a lane or is in one.
 
-    ray: a direction of unboundedness that was proved; the lane then looks for a feasible point, without costs. x, y, omega:
-    where to start, None for the batch's start. iterations: those of earlier lanes. entered: time.perf_counter() of the first.
+    label: the member's number in the batch asked for, where that is another. ray: a direction of unboundedness that was
+    proved; the lane then looks for a feasible point, without costs. x, y, omega: where to start, None for the batch's
+    start. iterations: those of earlier lanes. entered: time.perf_counter() of the first. marginal: it met the tolerance
+    with a value that hangs on it.
     """
 
     member: int
+    label: int | None = None
     ray: Vector | None = None
     x: Vector | None = None
     y: Vector | None = None
     omega: float | None = None
     iterations: int = 0
     entered: float = 0.0
+    marginal: bool = False
+
+    @property
+    def number(self) -> int:
+        """The member in the batch that was asked for."""
+        return self.member if self.label is None else self.label
 
     @property
     def code(self) -> int:
@@ -62,11 +74,14 @@ class Feed(Protocol):
 class Course:
     """What the tiles of one batch share. A tile takes entries from a queue and puts answers, None at its end, or its exception.
 
-    waiting: by precision, entries that wait for a lane of that precision. feed: where more members come from, if not all
-    were waiting from the start. cancelled: members that are to leave their lanes without an answer.
+    given: the batch as it was asked for; reduction: what the lanes work on, and the way back. waiting: by precision, entries
+    that wait for a lane of that precision. feed: where more members come from, if not all were waiting from the start.
+    cancelled: members that are to leave their lanes without an answer. alone: entries that are to go on as LPs of their own;
+    None where they do already.
     """
 
-    batch: LPBatch
+    given: LPBatch
+    reduction: Reduction
     settings: SolveSettings
     parameters: PdhgParameters
     kernel: Kernel
@@ -79,6 +94,12 @@ class Course:
     entries: dict[str, Any]
     feed: Feed | None = None
     cancelled: set[int] = field(default_factory=set)
+    alone: deque[Entry] | None = None
+
+    @property
+    def batch(self) -> LPBatch:
+        """The members as the lanes know them."""
+        return self.reduction.batch
 
     @property
     def iteration_limit(self) -> int:
@@ -112,31 +133,71 @@ class Course:
         return precision == next(iter(self.waiting))
 
     def lp_of(self, entry: Entry) -> LinearProgram:
-        """Returns the entry's member."""
+        """Returns the entry's member, reduced."""
         return self.batch.member(entry.member)
 
+    def given_of(self, entry: Entry) -> LinearProgram:
+        """Returns the entry's member as it was asked for."""
+        return self.given.member(entry.member)
+
     def start(self, entry: Entry, lp: LinearProgram) -> tuple[Vector, Vector]:
-        """Returns where the entry starts, x [n] and y [m] in original units."""
+        """Returns where the entry starts, x [n] and y [m] of its reduced member lp, in original units."""
         if entry.x is not None and entry.y is not None:
             return entry.x, entry.y
         saved = self.settings.starts.point(self.batch.names[entry.member], lp) if self.settings.starts is not None else None
-        x, y = saved or self.warm_start or (np.zeros(lp.n), np.zeros(lp.m))
+        given = saved or self.warm_start  # neither is there where a member goes on alone: its entry has x and y
+        zeros: tuple[Vector, Vector] = (np.zeros(lp.n), np.zeros(lp.m))
+        x, y = zeros if given is None else self.reduction.restoration.reduced_start(*given)
         # a column without entries is best at the bound that its cost prices
         alone = np.diff(self.matrix.At.indptr) == 0
         best = np.where(lp.c > 0, lp.col_lower, np.where(lp.c < 0, lp.col_upper, x))
         x = np.where(alone & np.isfinite(best), best, x)
         return np.clip(x, lp.col_lower, lp.col_upper), y
 
+    def refuted(self, entry: Entry, given: LinearProgram) -> bool:
+        """Answers a member that is infeasible by its bounds, or by what presolve saw."""
+        crossed = crosses(given)
+        if crossed:
+            self.answer(entry, Status.INFEASIBLE, 0, message=crossed)
+            return True
+        for hint in self.reduction.hints:
+            ray = self.prover.farkas(given, hint)
+            if ray is not None:
+                self.answer(entry, Status.INFEASIBLE, 0, ray=ray, message="proved in presolve")
+                return True
+        return False
+
+    def polished(self, entry: Entry, point: Point, move: Point) -> tuple[Point, Point, float]:
+        """Returns the best point ahead of a lane, reduced and as given, with the merit of the latter."""
+        given, restoration = self.given_of(entry), self.reduction.restoration
+        x, y = best_point(self.parameters.polish, self.matrix, self.lp_of(entry), point, move)
+        X, Y = restoration.point(given, x), restoration.prices(given.c, y)
+        merit = termination.merit(termination.errors_of(given, restoration.At, X, Y))
+        return (x, y), (X, Y), float(merit[0])
+
+    def accepts(self, entry: Entry, given: LinearProgram, x: Vector, y: Vector) -> bool:
+        """Tells whether a point of the member as given meets the tolerances, and its value does not hang on them."""
+        p, tol = self.parameters.termination, self.settings.tol
+        errors = termination.errors_of(given, self.reduction.restoration.At, x, y)
+        if entry.ray is not None:
+            return bool(termination.merit(errors[:1])[0] <= p.margin * tol)  # only a feasible point is asked for
+        if not termination.merit(errors)[0] <= p.margin * tol:
+            return False
+        entry.marginal = tol * termination.sensitivity(given, x, y) > p.most_hanging
+        return not entry.marginal
+
     def answer(self, entry: Entry, status: Status, iterations: int, **given: Any) -> None:
-        """Puts the answer of a member; given: x, y, ray, message."""
+        """Puts the answer of a member; given: x, y, ray of the member as it was asked for, message."""
+        if entry.marginal and status not in DECIDED:
+            given["message"] = f"{given['message']}; met the tolerance once, but the value hangs on it: perhaps infeasible"
         y = given.get("y")
-        r = self.lp_of(entry).c - self.matrix.At @ y if y is not None else None
+        r = self.given_of(entry).c - self.reduction.restoration.At @ y if y is not None else None
         seconds = time.perf_counter() - entry.entered if entry.entered else 0.0
         method = f"{self.kernel.name} {self.parameters.precision}"
         solution = Solution(
             status, r=r, iterations=entry.iterations + iterations, seconds=seconds, backend="pdhg", method=method, **given
         )
-        self.answers.put((entry.member, solution))
+        self.answers.put((entry.number, solution))
 
 
 def crosses(lp: LinearProgram) -> str:

@@ -7,12 +7,13 @@ arithmetic depends on nothing but itself: checks come every so many of its own i
 from __future__ import annotations
 
 import time
+from collections import deque
 from typing import Any
 
 import numpy as np
 
 from batchlp_cli.backends.pdhg import certificates, termination
-from batchlp_cli.backends.pdhg.course import Course, Entry, crosses
+from batchlp_cli.backends.pdhg.course import Course, Entry
 from batchlp_cli.backends.pdhg.kernels.base import (
     Moved,
     displacement_of,
@@ -27,7 +28,7 @@ from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
 from batchlp_cli.backends.pdhg.restart import RestartState, fixed_point_error, wants_restart
 from batchlp_cli.backends.pdhg.termination import TerminationState
 from batchlp_cli.backends.pdhg.weight import WeightState, first_weight, update_weights
-from batchlp_cli.problem import Mask, Vector
+from batchlp_cli.problem import LinearProgram, Mask, Vector
 from batchlp_cli.solution import Status
 
 WIDTHS = (1, 8, 16, 32, 64)
@@ -50,7 +51,8 @@ class Lanes:
         self._tile = make_tile(course.kernel, course.matrix, course.entries[precision], width, self._dtype)
         self._entries: list[Entry | None] = [None] * width
         self._iterations, self._k, self._checks = np.zeros(width), np.zeros(width), np.zeros(width, dtype=np.int64)
-        self._next_proof = np.zeros(width)
+        self._next_proof, self._next_polish = np.zeros(width), np.zeros(width)
+        self._reloaded = np.zeros(width, dtype=np.bool_)
         self._restart, self._weight, self._done = RestartState.of(width), WeightState.of(width), TerminationState.of(width)
 
     @property
@@ -83,7 +85,7 @@ class Lanes:
     def _drop_cancelled(self) -> Mask:
         """Empties the lanes of members that were cancelled; returns those lanes."""
         cancelled = self._course.cancelled
-        gone = np.array([e is not None and e.member in cancelled for e in self._entries], dtype=np.bool_)
+        gone = np.array([e is not None and e.number in cancelled for e in self._entries], dtype=np.bool_)
         for lane in np.flatnonzero(gone):
             self._taken(int(lane))
         return gone
@@ -105,20 +107,19 @@ class Lanes:
 
     def _enter(self, lane: int, entry: Entry) -> bool:
         """Starts a member in a lane; False where it is answered at once."""
-        lp = self._course.lp_of(entry)
-        crossed = crosses(lp)
-        if crossed:
-            self._course.answer(entry, Status.INFEASIBLE, 0, message=crossed)
+        course, given = self._course, self._course.given_of(entry)
+        if course.refuted(entry, given):
             return False
-        x, y = self._course.start(entry, lp)
+        lp = course.lp_of(entry)
+        x, y = course.start(entry, lp)
         load_lane(self._kernel, self._tile, lane, x, y)
-        matrix = self._course.matrix
+        matrix = course.matrix
         cost = np.zeros(lp.n) if entry.ray is not None else matrix.col_scale * lp.c
         omega = entry.omega or first_weight(cost, matrix.row_scale * lp.row_lower, matrix.row_scale * lp.row_upper)
         self._entries[lane] = entry
-        self._iterations[lane] = self._k[lane] = self._checks[lane] = self._next_proof[lane] = 0
+        self._iterations[lane] = self._k[lane] = self._checks[lane] = self._next_proof[lane] = self._next_polish[lane] = 0
         self._weight.begin(lane, omega)
-        self._done.begin(lane, lp)
+        self._done.begin(lane, given, course.reduction.restoration.shift(given))
         return True
 
     def _renumber(self) -> None:
@@ -138,7 +139,7 @@ class Lanes:
         self._tile = narrow_tile(self._kernel, self._tile, lanes.tolist(), width)
         kept = np.concatenate([lanes, np.setdiff1d(np.arange(self.width), lanes)])[:width]
         self._entries = [self._entries[lane] for lane in kept]
-        for name in ("_iterations", "_k", "_checks", "_next_proof"):
+        for name in ("_iterations", "_k", "_checks", "_next_proof", "_next_polish", "_reloaded"):
             setattr(self, name, getattr(self, name)[kept])
         for state in (self._restart, self._weight, self._done):
             for name in state.__slots__:
@@ -152,11 +153,36 @@ class Lanes:
         self._restart.begin(lanes & (self._k == 0), fpe)
         self._checks[lanes] += 1
         errors = self._judge(lanes, moved)
+        if self._course.alone is None:
+            self._polish(lanes & self._active(), errors)
+        if self._reloaded.any():
+            self._restart.begin(self._reloaded, self._error(self._kernel.probe(self._tile)))
+            self._reloaded[:] = False
+            return
         staying = lanes & self._active()
         with np.errstate(invalid="ignore"):
             restarts = staying & wants_restart(self._course.parameters.restart, self._restart, fpe, self._k, self._iterations)
         if restarts.any():
             self._start_anew(restarts, moved, errors)
+
+    def _polish(self, lanes: Mask, errors: Vector) -> None:
+        """Answers members whose polished points meet the tolerances; lets others go on from there where it is much better."""
+        course, p = self._course, self._course.parameters.polish
+        merits = termination.merit(errors)
+        for lane in np.flatnonzero(lanes & (self._iterations >= self._next_polish)):
+            entry = self._entries[lane]
+            assert entry is not None
+            self._next_polish[lane] = max(p.first, p.spacing * self._iterations[lane])
+            if entry.ray is not None or self._iterations[lane] < p.first or course.matrix.A.nnz > p.most_entries:
+                continue
+            place = self._kernel, self._tile, int(lane)
+            point, given, reached = course.polished(entry, point_of(*place), displacement_of(*place))
+            if course.accepts(entry, course.given_of(entry), *given):
+                self._answer(self._taken(int(lane)), int(lane), Status.OPTIMAL, x=given[0], y=given[1], message="polished")
+            elif reached < p.gain * merits[lane]:
+                load_lane(*place, *point)
+                self._k[lane] = 0
+                self._reloaded[lane] = True
 
     def _error(self, moved: Vector) -> Vector:
         with np.errstate(invalid="ignore", over="ignore"):
@@ -188,9 +214,10 @@ class Lanes:
         errors = termination.relative_errors(measured, self._done)
         self._tell(lanes, errors)
         merits = termination.merit(errors)
+        tol = p.margin * course.settings.tol * self._done.strictness
         finite: Mask = np.asarray(np.isfinite(measured).all(axis=0) & np.isfinite(moved).all(axis=0))
-        finished = finite & (merits <= p.margin * course.settings.tol)
-        feasible = finite & (errors[0] <= p.margin * course.settings.tol)
+        finished = finite & (merits <= tol)
+        feasible = finite & (errors[0] <= tol)
         costless = np.array([e is not None and e.ray is not None for e in self._entries], dtype=np.bool_)
         for lane in np.flatnonzero(lanes & (finished | (feasible & costless))):
             self._finish(int(lane))
@@ -214,18 +241,29 @@ class Lanes:
         watch.checked(shown, total, self._k, errors, self._weight.omega)
 
     def _finish(self, lane: int) -> None:
-        """Answers a member whose tolerances are met."""
-        entry = self._taken(lane)
-        x, y = point_of(self._kernel, self._tile, lane)
-        if entry.ray is not None:
-            self._answer(entry, lane, Status.UNBOUNDED, x=x, ray=entry.ray)
+        """Answers a member whose tolerances are met also as it was given; else lets it go on, held to more."""
+        course, entry = self._course, self._entries[lane]
+        assert entry is not None
+        given = course.given_of(entry)
+        x, y = self._point(entry, given, lane)
+        if not course.accepts(entry, given, x, y):
+            self._done.strictness[lane] *= course.parameters.termination.stricter
+        elif entry.ray is not None:
+            self._answer(self._taken(lane), lane, Status.UNBOUNDED, x=x, ray=entry.ray)
         else:
-            self._answer(entry, lane, Status.OPTIMAL, x=x, y=y)
+            self._answer(self._taken(lane), lane, Status.OPTIMAL, x=x, y=y)
+
+    def _point(self, entry: Entry, given: LinearProgram, lane: int) -> tuple[Vector, Vector]:
+        """Returns x, y of a lane as those of its member as given."""
+        x, y = point_of(self._kernel, self._tile, lane)
+        restoration = self._course.reduction.restoration
+        cost = given.c if entry.ray is None else np.zeros(given.n)
+        return restoration.point(given, x), restoration.prices(cost, y)
 
     def _prove(self, lanes: Mask, measured: Vector, feasible: Mask) -> None:
         """Answers members that are proved infeasible or unbounded; a proved ray without a point waits for a lane once more."""
         p = self._course.parameters.certificates
-        lanes = lanes & (self._iterations >= self._next_proof)
+        lanes = lanes & self._active() & (self._iterations >= self._next_proof)
         by_price = lanes & certificates.farkas_of_prices(p, measured)
         # differences are looked at after 1, 2, 4, 8, 16, 32, ... checks
         due = lanes & ((self._checks & (self._checks - 1)) == 0) | (lanes & (self._checks % 16 == 0))
@@ -240,21 +278,21 @@ class Lanes:
     def _prove_one(self, lane: int, by_price: bool, by_move: bool, improving: bool, feasible: bool) -> None:
         prover, entry = self._course.prover, self._entries[lane]
         assert entry is not None
-        lp = self._course.lp_of(entry)
+        given, restoration = self._course.given_of(entry), self._course.reduction.restoration
         x, y = point_of(self._kernel, self._tile, lane)
         d, e = displacement_of(self._kernel, self._tile, lane)
         for wanted, candidate in ((by_price, y), (by_move, e)):
-            ray = prover.farkas(lp, candidate) if wanted else None
+            ray = prover.farkas(given, restoration.prices(np.zeros(given.n), candidate)) if wanted else None
             if ray is not None:
                 self._answer(self._taken(lane), lane, Status.INFEASIBLE, ray=ray)
                 return
-        ray = prover.direction(lp, d) if improving and entry.ray is None else None
+        ray = prover.direction(given, restoration.direction(given, d)) if improving and entry.ray is None else None
         if ray is None:
             self._next_proof[lane] = self._course.parameters.certificates.spacing * self._iterations[lane]
         elif feasible:
-            self._answer(self._taken(lane), lane, Status.UNBOUNDED, x=x, ray=ray)
+            self._answer(self._taken(lane), lane, Status.UNBOUNDED, x=restoration.point(given, x), ray=ray)
         else:
-            self._hand_on(lane, self._precision, x=x, y=np.zeros(lp.m), ray=ray)
+            self._hand_on(lane, self._course.waiting[self._precision], x=x, y=np.zeros(y.size), ray=ray)
 
     def _give_up(self, lanes: Mask, errors: Vector, finite: Mask, idle: Mask) -> None:
         """Answers members that are at a limit, stalled or no longer finite; what float32 cannot do goes on in float64."""
@@ -262,21 +300,31 @@ class Lanes:
         total = self._iterations + [e.iterations if e is not None else 0 for e in self._entries]
         exhausted = total + course.check_every > course.iteration_limit
         late = np.array([e is not None and now - e.entered > course.settings.time_limit for e in self._entries])
-        for lane in np.flatnonzero(lanes & (~finite | idle | exhausted | late)):
+        leaving = (total >= course.parameters.alone_after) & (course.alone is not None) & self._last
+        for lane in np.flatnonzero(lanes & (~finite | idle | exhausted | late | leaving)):
+            entry = self._entries[lane]
+            assert entry is not None
             x, y = point_of(self._kernel, self._tile, int(lane))
             words = termination.describe(errors, int(lane))
             if late[lane]:
                 status, message = Status.TIME_LIMIT, f"time limit; {words}"
             elif exhausted[lane]:
                 status, message = Status.ITERATION_LIMIT, f"iteration limit; {words}"
+            elif leaving[lane] and course.alone is not None:
+                given = course.given_of(entry)
+                x, y = self._point(entry, given, int(lane)) if finite[lane] else (np.zeros(given.n), np.zeros(given.m))
+                self._hand_on(int(lane), course.alone, x=x, y=y)
+                continue
             elif not self._last:
                 start = {"x": x, "y": y} if finite[lane] else {}
-                self._hand_on(int(lane), "float64", omega=float(self._weight.omega[lane]) if start else None, **start)
+                self._hand_on(
+                    int(lane), course.waiting["float64"], omega=float(self._weight.omega[lane]) if start else None, **start
+                )
                 continue
             else:
                 why = f"stalled: no progress since iteration {self._done.best_at[lane]:.0f}" if finite[lane] else "not finite"
                 status, message = Status.NUMERICAL_ERROR, f"{why}; {words}"
-            points = {"x": x, "y": y} if finite[lane] else {}
+            points = dict(zip("xy", self._point(entry, course.given_of(entry), int(lane)), strict=True)) if finite[lane] else {}
             self._answer(self._taken(int(lane)), int(lane), status, message=message, **points)
 
     def _taken(self, lane: int) -> Entry:
@@ -285,14 +333,14 @@ class Lanes:
         assert entry is not None
         return entry
 
-    def _hand_on(self, lane: int, precision: str, **start: Any) -> None:
+    def _hand_on(self, lane: int, queue: deque[Entry], **start: Any) -> None:
         """Empties a lane whose member goes on in another lane, from the given x, y, omega, ray."""
         entry = self._taken(lane)
         entry.iterations += int(self._iterations[lane])
         entry.omega = None
         for name, value in start.items():
             setattr(entry, name, value)
-        self._course.waiting[precision].append(entry)
+        queue.append(entry)
 
     def _answer(self, entry: Entry, lane: int, status: Status, **given: Any) -> None:
         self._course.answer(entry, status, int(self._iterations[lane]), **given)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from batchlp_cli.backends.pdhg.certificates import CertificateParameters
+from batchlp_cli.backends.pdhg.polish import PolishParameters
+from batchlp_cli.backends.pdhg.reduction import ReductionParameters
 from batchlp_cli.backends.pdhg.restart import RestartParameters
 from batchlp_cli.backends.pdhg.scaling import ScalingParameters
 from batchlp_cli.backends.pdhg.termination import TerminationParameters
@@ -34,7 +36,8 @@ class PdhgParameters:
 
     kernel, precision: see there. device: a torch device (default cpu). lanes: most lanes of a tile (default: by kernel and
     memory). check_every: iterations between two checks, 1 or more (default 50: 25 to 100 beat 200 for warm starts).
-    iteration_limit: iterations an LP where the settings give none (default 100,000).
+    iteration_limit: iterations an LP where the settings give none (default 100,000). alone_after: iterations after which a
+    member goes on as an LP of its own, reduced by presolve and scaled anew, with the weights of weight_alone (default 35,000).
     """
 
     kernel: KernelName = KernelName.AUTO
@@ -43,9 +46,13 @@ class PdhgParameters:
     lanes: int | None = None
     check_every: int = 50
     iteration_limit: int = 100_000
+    reduction: ReductionParameters = field(default_factory=ReductionParameters)
     scaling: ScalingParameters = field(default_factory=ScalingParameters)
     restart: RestartParameters = field(default_factory=RestartParameters)
     weight: WeightParameters = field(default_factory=WeightParameters)
+    alone_after: int = 35_000
+    polish: PolishParameters = field(default_factory=PolishParameters)
+    weight_alone: WeightParameters = field(default_factory=lambda: WeightParameters(proportional=0.3))
     termination: TerminationParameters = field(default_factory=TerminationParameters)
     certificates: CertificateParameters = field(default_factory=CertificateParameters)
 

@@ -13,6 +13,7 @@ from queue import SimpleQueue
 
 import numpy as np
 
+from batchlp_cli.backends.pdhg.alone import run_alone
 from batchlp_cli.backends.pdhg.certificates import Prover
 from batchlp_cli.backends.pdhg.course import Answer, Course, Entry, Feed
 from batchlp_cli.backends.pdhg.kernels.base import Kernel, make_tile, set_numbers
@@ -20,6 +21,7 @@ from batchlp_cli.backends.pdhg.lanes import WIDTHS, Lanes
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
 from batchlp_cli.backends.pdhg.parameters import KernelName, PdhgParameters
 from batchlp_cli.backends.pdhg.parameters import Precision as Arithmetic
+from batchlp_cli.backends.pdhg.reduction import ReductionParameters, reduce_batch
 from batchlp_cli.backends.pdhg.scaling import ScaledMatrix, ScalingParameters, scale_matrix
 from batchlp_cli.batch import Changes, LPBatch
 from batchlp_cli.errors import BackendMissing, UsageError
@@ -126,6 +128,8 @@ class PdhgBackend:
     ) -> Course:
         """Returns the course of a batch: matrix scaled, kernels compiled, all members waiting unless they are fed."""
         parameters = self._parameters
+        # numbers decide what presolve may do, and the bits of a member may not depend on those of its mates
+        reduction = reduce_batch(batch, ReductionParameters(passes=0))
         if alone and self._float64_alone:
             parameters = replace(parameters, precision=Arithmetic.FLOAT64)
         matrix = scale_matrix(batch.base.A, parameters.scaling)
@@ -133,7 +137,8 @@ class PdhgBackend:
         waiting: dict[str, deque[Entry]] = {precision: deque() for precision in precisions}
         waiting[precisions[0]].extend(Entry(i) for i in range(len(batch) if feed is None else 0))
         course = Course(
-            batch=batch,
+            given=batch,
+            reduction=reduction,
             settings=settings,
             parameters=parameters,
             kernel=kernel,
@@ -144,6 +149,7 @@ class PdhgBackend:
             answers=SimpleQueue(),
             stop=threading.Event(),
             entries={precision: kernel.entries(matrix, np.dtype(precision)) for precision in precisions},
+            alone=deque(),
             feed=feed,
         )
         return course
@@ -311,6 +317,7 @@ def _drive(course: Course, width: int) -> None:
                     if width == 1:
                         raise
                     width = max(1, width // 2)
+        run_alone(course)
         course.answers.put(None)
     except BaseException as error:
         course.answers.put(error)

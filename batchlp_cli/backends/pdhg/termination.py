@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from batchlp_cli.backends.pdhg.kernels.base import Measured
 from batchlp_cli.problem import LinearProgram, Mask, Vector
@@ -16,30 +17,40 @@ class TerminationParameters:
 
     margin: share of the tolerance that must be met, for the rounding by which another judge's sums may differ (default 0.99).
     stall_steps: iterations without progress after which a member is given up (default 60,000); progress: a merit below this
-    share of the best one so far (default 0.9).
+    share of the best one so far (default 0.9). stricter: factor of the tolerance for a reduced member that met it but not as the
+    member that was given (default 0.5). most_hanging: relative change of the value when every row bound moves by the tolerance,
+    above which a point is no optimum: an LP that is infeasible by less than the tolerance has such points, and prices without
+    bound (default 0.3; Netlib's optima are below 1e-2 at a tolerance of 1e-6, cplex2, which is infeasible by 1e-11, has 0.7).
     """
 
     margin: float = 0.99
     stall_steps: int = 60_000
     progress: float = 0.9
+    stricter: float = 0.5
+    most_hanging: float = 0.3
 
 
 @dataclass(slots=True, eq=False)
 class TerminationState:
-    """Per lane [W]: ||b|| and ||c|| of its member, the best merit so far, and the iterations at which it was reached."""
+    """Per lane [W]: ||b||, ||c|| of its member as given, what that member's value is above the reduced one's, the share of the
+    tolerance that the reduced member must meet, the best merit so far, and the iterations at which it was reached."""
 
     bounds_norm: Vector
     cost_norm: Vector
+    shift: Vector
+    strictness: Vector
     best: Vector
     best_at: Vector
 
     @staticmethod
     def of(width: int) -> TerminationState:
         """Returns the state of lanes that have not begun."""
-        return TerminationState(np.zeros(width), np.zeros(width), np.full(width, np.inf), np.zeros(width))
+        zeros = (np.zeros(width) for _ in range(4))
+        return TerminationState(*zeros, np.full(width, np.inf), np.zeros(width))  # type: ignore[call-arg]  # lengths as above
 
-    def begin(self, lane: int, lp: LinearProgram) -> None:
-        """Starts a lane with its member."""
+    def begin(self, lane: int, lp: LinearProgram, shift: float) -> None:
+        """Starts a lane with its member as given."""
+        self.shift[lane], self.strictness[lane] = shift, 1.0
         finite = [np.where(np.isfinite(a), np.abs(a), 0.0) for a in (lp.row_lower, lp.row_upper)]
         self.bounds_norm[lane] = np.linalg.norm(np.maximum(*finite))
         self.cost_norm[lane] = np.linalg.norm(lp.c)
@@ -48,7 +59,7 @@ class TerminationState:
 
 def relative_errors(sums: Vector, state: TerminationState) -> Vector:
     """Returns relative primal residual, dual residual and gap [3, W] from the sums of `Kernel.measure`."""
-    p, D = sums[Measured.PRIMAL_VALUE], sums[Measured.DUAL_VALUE]
+    p, D = sums[Measured.PRIMAL_VALUE] + state.shift, sums[Measured.DUAL_VALUE] + state.shift
     with np.errstate(invalid="ignore", over="ignore"):
         # ||Ax - proj(Ax)|| / (1 + ||b||)
         primal = np.sqrt(sums[Measured.PRIMAL_SQUARED]) / (1 + state.bounds_norm)
@@ -57,6 +68,31 @@ def relative_errors(sums: Vector, state: TerminationState) -> Vector:
         # |p - D| / (1 + |p| + |D|)
         gap = np.abs(p - D) / (1 + np.abs(p) + np.abs(D))
     return np.stack([primal, dual, gap])
+
+
+def errors_of(lp: LinearProgram, At: sp.csr_array, x: Vector, y: Vector) -> Vector:
+    """Returns the same [3, 1] for one point of an LP."""
+    state = TerminationState.of(1)
+    state.begin(0, lp, 0.0)
+    sums = np.zeros((len(Measured), 1))
+    along, r = lp.A @ x, lp.c - At @ y
+    off = np.maximum(np.maximum(lp.row_lower - along, along - lp.row_upper), 0.0)
+    sums[Measured.PRIMAL_SQUARED] = off @ off
+    sums[Measured.PRIMAL_VALUE] = lp.c @ x
+    for price, lower, upper in ((y, lp.row_lower, lp.row_upper), (r, lp.col_lower, lp.col_upper)):
+        side = np.where(price > 0, lower, upper)
+        loose = np.isinf(side)
+        sums[Measured.LOOSE_SQUARED] += price[loose] @ price[loose]
+        sums[Measured.DUAL_VALUE] += price[~loose] @ side[~loose]
+    return relative_errors(sums, state)
+
+
+def sensitivity(lp: LinearProgram, x: Vector, y: Vector) -> float:
+    """Returns how much the value changes, relatively and to first order, for each unit of tolerance by which row bounds move."""
+    # sum_i |y_i| (1 + |b_i|) / (1 + |p|),   b_i the side that y_i prices
+    side = np.where(y > 0, lp.row_lower, lp.row_upper)
+    size = 1 + np.abs(np.where(np.isfinite(side), side, 0.0))
+    return float(np.abs(y) @ size / (1 + abs(lp.c @ x)))
 
 
 def merit(errors: Vector) -> Vector:
