@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 
 from batchlp_cli.report.figures.canvas import FAINT, LOOKS, drawing, literal, new_figure, put_text, show_counts, to_svg
@@ -21,7 +22,7 @@ def draw_crossover(
     look = LOOKS[0]
     with drawing(key):
         figure, axes = new_figure(3.6)
-        medians = [sorted(own)[len(own) // 2] for own in speedups]
+        medians = [statistics.median(own) for own in speedups]
         axes.axhline(1.0, color=FAINT, linewidth=0.9)
         axes.plot(nonzeros, medians, color=look.colour, linestyle=look.dash, marker=look.marker, markersize=5)
         for size, own in zip(nonzeros, speedups, strict=True):
