@@ -116,11 +116,12 @@ def _picture(outcome: Outcome) -> str | None:
     except ModuleNotFoundError:
         return None
     pairs = [(r["first_times"], r["second_times"]) for r in known]
-    speedups = [[b / a for a, b in zip(first, second, strict=True)] for first, second in pairs]  # type: ignore[call-overload]
+    repeats = [[b / a for a, b in zip(first, second, strict=True)] for first, second in pairs]  # type: ignore[call-overload]
     found = outcome.crossover
     interval = (found.low, found.high) if found.low is not None and found.high is not None else None
     sizes = [int(str(r["nonzeros"])) for r in known]
-    return draw_crossover(outcome.sides, sizes, speedups, found.at, interval, outcome.words)
+    speedups = [float(str(r["speedup"])) for r in known]
+    return draw_crossover(outcome.sides, sizes, speedups, repeats, found.at, interval, outcome.words)
 
 
 def _write(path: Path, text: str) -> None:

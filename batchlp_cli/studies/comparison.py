@@ -85,12 +85,12 @@ def make_sides(sides: tuple[str, str], settings: SolveSettings) -> tuple[Backend
 @dataclass(slots=True)
 class Side:
     """What one side did on one batch. seconds: a member, one entry a repeat; cold: what it took once; failed: members without
-    a verdict in some repeat; worst: largest relative residual or gap of a verified optimum, over all repeats."""
+    a verdict in some repeat; worst: largest relative residual or gap of a verified optimum of any repeat, or None."""
 
     seconds: list[float] = field(default_factory=list)
     cold: float = 0.0
     failures: set[int] = field(default_factory=set)
-    worst: float = 0.0
+    worst: float | None = None
     words: str = ""
 
     @property
@@ -157,7 +157,7 @@ def _take_in(side: Side, seconds: float, judged: Sequence[tuple[Solution, Verdic
     for solution, verdict in judged:
         if verdict.verified and solution.status is Status.OPTIMAL:
             r = verdict.residuals
-            side.worst = max(side.worst, r.primal_rel, r.dual_rel, r.gap_rel)
+            side.worst = max(side.worst or 0.0, r.primal_rel, r.dual_rel, r.gap_rel)
 
 
 def _disagreements(
