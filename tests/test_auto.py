@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from batchlp_cli.backends.auto import cost, together
+from batchlp_cli.backends.auto import together
 from batchlp_cli.backends.auto.cost import Profile, load_profile, profile_path, save_profile
 from batchlp_cli.backends.auto.policy import (
     PolicyParameters,
@@ -28,6 +28,7 @@ from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.backends.pdhg.parameters import PdhgParameters
 from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.batch import LPBatch
+from batchlp_cli.cache import VARIABLE
 from batchlp_cli.errors import BackendMissing
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import DECIDED, Status
@@ -224,7 +225,7 @@ def test_without_the_lanes_libraries_highs_solves_all(monkeypatch: pytest.Monkey
 
 def test_profile_is_kept_and_never_trusted_blindly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A profile comes back on the machine that measured it; a damaged one, or another machine's, is as none."""
-    monkeypatch.setenv(cost.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
     assert load_profile() == Profile()
     measured = Profile(((100, 2e-8), (1000, 4e-7)), calibrated=True)
     assert save_profile(measured) == profile_path()

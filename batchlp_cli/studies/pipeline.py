@@ -70,9 +70,7 @@ def branching(options: BranchOptions, incumbent: Path | None = None) -> Study:
     values = None if incumbent is None else read_values(incumbent)
 
     def study(lp: LinearProgram, source: Source, digest: str, solver: Solver, listen: Listen) -> Studied:
-        given = options
-        if values is not None:
-            given = replace(options, cutoff=lp.sign * objective_of(lp, incumbent_point(lp, values)))
+        given = options if values is None else replace(options, cutoff=_cutoff_of(lp, values))
         result = branch_model(lp, given, solver, listen)
         return *branch_rows(result, source, digest), result.tightened() if result.fixings and not result.closed else None
 
@@ -84,13 +82,16 @@ def tightening(options: TightenOptions, incumbent: Path | None = None) -> Study:
     values = None if incumbent is None else read_values(incumbent)
 
     def study(lp: LinearProgram, source: Source, digest: str, solver: Solver, listen: Listen) -> Studied:
-        given = options
-        if values is not None:
-            given = replace(options, cutoff=lp.sign * objective_of(lp, incumbent_point(lp, values)))
+        given = options if values is None else replace(options, cutoff=_cutoff_of(lp, values))
         result = tighten_model(lp, given, solver, listen)
         return *tighten_rows(result, source, digest), result.tightened
 
     return Study("tighten", TIGHTEN_FIELDS, tighten_words, options, study)
+
+
+def _cutoff_of(lp: LinearProgram, values: dict[str, float]) -> float:
+    """Returns the objective of an incumbent, in the model's own sense."""
+    return lp.sign * objective_of(lp, incumbent_point(lp, values))
 
 
 def run_study(discovery: Discovery, study: Study, options: StudyOptions, listen: Listen) -> Row:
