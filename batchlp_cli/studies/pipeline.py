@@ -22,7 +22,7 @@ from batchlp_cli.files.read import ModelReader, ReadRequest
 from batchlp_cli.files.results import RunFolder, output_errors
 from batchlp_cli.interrupts import Interruptions
 from batchlp_cli.problem import LinearProgram
-from batchlp_cli.report.rows import SCHEMA_VERSION, Row, Source, json_line, machine, settings_digest, versions
+from batchlp_cli.report.rows import SCHEMA_VERSION, Row, Source, json_line, machine, settings_digest, settings_record, versions
 from batchlp_cli.settings import SolutionFormat, SolveSettings
 from batchlp_cli.solving import Solver
 from batchlp_cli.studies.branching import BranchOptions, branch_model
@@ -194,7 +194,7 @@ class _Course:
         """Returns the report of the run, and keeps it in the run folder."""
         done = len(self.models_done)
         code = 3 if not self.readable else int(self.verified < done)
-        settings = {k: str(v) for k, v in asdict(self.options.settings).items() if k != "careful"}
+        settings = settings_record(self.options.settings)
         report: Row = {"schema_version": SCHEMA_VERSION, "study": self.study.name, "state": "finished", "exit_code": code}
         report |= {"models": done, "rows": self.rows, "verified": self.verified, "results": self.models_done}
         report |= {"wall_time": round(time.perf_counter() - self.options.started, 6), "settings": settings}
