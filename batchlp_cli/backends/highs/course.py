@@ -108,6 +108,10 @@ class Course:
         """Returns the members that workers have, with the time.perf_counter() at which each was given. From any thread."""
         return {member: when for member, (_, _, when) in list(self._given.items())}
 
+    def is_at_work(self, member: int) -> bool:
+        """Tells whether a worker has a member. From any thread."""
+        return member in self._given
+
     @property
     def is_measured(self) -> bool:
         """Tells whether enough members were timed to know the faster mode."""
