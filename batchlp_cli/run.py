@@ -164,10 +164,12 @@ class Pipeline:
         self.recorder = Recorder(None, self.options.solutions, self.digest, lambda event: None, {})
         self.recorder.listen_also(result.add)
         self.groups = {}
-        for window in scenario_groups(producer, core, self.settings.memory_bytes, held=solution.x):
-            self.sources = window.sources
-            self.solve_window(window.groups)
-        self.recorder, self.sources, self.groups = kept
+        try:
+            for window in scenario_groups(producer, core, self.settings.memory_bytes, held=solution.x):
+                self.sources = window.sources
+                self.solve_window(window.groups)
+        finally:
+            self.recorder, self.sources, self.groups = kept
         return Study(seen, mean.batch.base.sign * verdict.objective, result)
 
     def _solve_one(self, batch: LPBatch) -> tuple[Solution, Verdict]:
