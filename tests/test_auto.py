@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -221,6 +223,27 @@ def test_without_the_lanes_libraries_highs_solves_all(monkeypatch: pytest.Monkey
     backend.close()
     with pytest.raises(BackendMissing, match="pip install"):
         LanesFirst(2)
+
+
+def test_where_no_kernel_can_be_loaded_highs_solves_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library that is there and breaks as it is loaded costs auto its lanes and nothing else; pdhg by name says so."""
+    for name in ("numba_kernel", "torch_kernel"):
+        broken = f"batchlp_cli.backends.pdhg.kernels.{name}"
+        monkeypatch.setitem(sys.modules, broken, ModuleType(broken))
+    batch = scenario_batch(5, 150)
+    slow = LPBatch.of([replace(batch.member(i), offset=DAWDLES if i else 0.0) for i in range(150)])
+    backend = AutoBackend(2, parameters=LANES_TAKE_ALL)
+    backend._highs.close()
+    backend._highs = HighsBackend(2, worker="tests.highs_faults:make_faulty_handler")
+    claims = solve_all(backend, slow)
+    judge(slow, claims)
+    assert {claim.backend for claim in claims} == {"highs"}
+    assert "lanes could not be loaded" in backend.choices()[0]
+    backend.close()
+    first = LanesFirst(2)
+    with pytest.raises(BackendMissing, match="cannot be loaded"):
+        solve_all(first, batch)
+    first.close()
 
 
 def test_profile_is_kept_and_never_trusted_blindly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from batchlp_cli.backends.auto.steering import TICK, Steering
 from batchlp_cli.backends.auto.stint import Stint
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.batch import LPBatch
+from batchlp_cli.errors import BackendMissing
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import DECIDED, Solution, Status
 
@@ -160,8 +161,11 @@ class Joint:
                 batch, start = self.batches[stint.k], self.starts[stint.k]
                 for member, claim in self.lanes.solve_fed(batch, self.settings, stint, stint.tiles, start):
                     self._events.put((True, stint.k, member, claim))
-        except ModuleNotFoundError as error:
-            self._steering.lose_lanes(str(error))
+        except BackendMissing as error:
+            if self._steering.lanes_first:  # lanes were asked for by name
+                self._events.put(error)
+            else:
+                self._steering.lose_lanes(str(error))
         except BaseException as error:
             self._events.put(error)
         self._events.put(stint)

@@ -272,8 +272,8 @@ def load_kernel(parameters: PdhgParameters, jobs: int) -> Kernel:
         from batchlp_cli.backends.pdhg.kernels.torch_kernel import TorchKernel
 
         return TorchKernel(parameters.device)
-    except ModuleNotFoundError as error:
-        raise BackendMissing(f"the backend pdhg is not installed: {error}; try: pip install 'batchlp[pdhg]'") from error
+    except ImportError as error:  # also what is there but does not go with its neighbours, as numba with a newer numpy
+        raise BackendMissing(f"the backend pdhg cannot be loaded: {error}; try: pip install 'batchlp[pdhg]'") from error
 
 
 def rehearse(kernel: Kernel, matrix: ScaledMatrix, precision: str, width: int) -> None:
