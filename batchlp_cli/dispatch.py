@@ -39,10 +39,13 @@ def wants_crossover(solution: Solution, verdict: Verdict, settings: SolveSetting
 def deserves_second_try(solution: Solution, verdict: Verdict, settings: SolveSettings) -> bool:
     """Tells whether a member is solved once more, carefully: its claim was refused or its backend gave up.
 
-    A limit that the user set is an answer, and a member whose workers died had its two tries already.
+    A limit that the user set is an answer, and so is a cutoff that the proved bound passes; a member whose workers died had its
+    two tries already.
     """
     if not settings.fallback or verdict.verified:
         return False
     if solution.status is Status.ITERATION_LIMIT and settings.iteration_limit is None:
         return True  # the backend's own limit, which nobody asked for
+    if solution.status is Status.CUTOFF:
+        return settings.cutoff is None or not verdict.dual_bound >= settings.cutoff
     return solution.status in DECIDED or solution.status is Status.NUMERICAL_ERROR

@@ -121,7 +121,8 @@ class SolveSettings:
     precision, device: of the lanes. negative_upper: what a negative upper bound of a column without a lower one means in an
     MPS file. cache: use what was measured on this machine in earlier runs. fallback: solve once more, carefully, what the
     referee refused. crossover: make optima of lanes basic solutions. careful: cold, without presolve, tightened, certificates
-    constructed (set by the fallback, not by a flag). watch: who is told
+    constructed (set by the fallback, not by a flag). cutoff: for minimisation and with offset, the dual value at which a member
+    need not be solved further (set by branching). watch: who is told
     of iterates on their way, by backends that have some. starts: where members of lanes begin, by their names in the batch.
     """
 
@@ -140,6 +141,7 @@ class SolveSettings:
     fallback: bool = True
     crossover: bool = False
     careful: bool = False
+    cutoff: float | None = None
     watch: Watch | None = field(default=None, compare=False, repr=False)
     starts: Starts | None = field(default=None, compare=False, repr=False)
 
@@ -154,6 +156,8 @@ class SolveSettings:
                 raise UsageError(f"{name} is {value}, expected seconds above 0")
         if self.iteration_limit is not None and self.iteration_limit < 0:
             raise UsageError(f"iteration_limit is {self.iteration_limit}, expected 0 or more")
+        if self.cutoff is not None and not math.isfinite(self.cutoff):
+            raise UsageError(f"cutoff is {self.cutoff}, expected a finite number")
         for name in ("memory_bytes", "max_file_bytes"):
             if getattr(self, name) < 1 << 20:
                 raise UsageError(f"{name} is {getattr(self, name)}, expected at least 1 MiB ({1 << 20})")

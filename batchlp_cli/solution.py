@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from batchlp_cli.problem import Vector
-from batchlp_cli.status import DECIDED, Status
+from batchlp_cli.status import DECIDED, SETTLED, Status
 
-__all__ = ["BASIS_CODES", "DECIDED", "Basis", "BasisArray", "Residuals", "Solution", "Status", "Verdict"]
+__all__ = ["BASIS_CODES", "DECIDED", "SETTLED", "Basis", "BasisArray", "Residuals", "Solution", "Status", "Verdict"]
 
 BasisArray = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
 

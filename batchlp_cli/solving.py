@@ -109,7 +109,7 @@ class Solver:
         refused = [(k, sorted(members)) for k, members in sorted(again.items())]
         if not refused:
             return
-        careful = replace(settings, careful=True)
+        careful = replace(settings, careful=True, cutoff=None)
         for position, i, tried in self._attempt([batches[k].take(members) for k, members in refused], backend, careful, None):
             k, members = refused[position]
             yield k, members[i], [*again[k][members[i]], tried]

@@ -13,6 +13,7 @@ class Status(StrEnum):
     UNBOUNDED        x is a feasible point and ray is d [n], a direction that improves for ever.
     TIME_LIMIT       the time ran out; x, y, r are the last iterate or None, with no promise at all.
     ITERATION_LIMIT  the iterations ran out; x, y, r as for TIME_LIMIT.
+    CUTOFF           the dual value of y passed `settings.cutoff`, so that nobody went on; y is what proves it. Studies only.
     NUMERICAL_ERROR  the backend gave up; x, y, r as for TIME_LIMIT.
     CRASHED          the process that solved it died on every try; there are no vectors.
     UNREADABLE       the input is no readable LP; there are no vectors.
@@ -23,9 +24,14 @@ class Status(StrEnum):
     UNBOUNDED = "unbounded"
     TIME_LIMIT = "time_limit"
     ITERATION_LIMIT = "iteration_limit"
+    CUTOFF = "cutoff"
     NUMERICAL_ERROR = "numerical_error"
     CRASHED = "crashed"
     UNREADABLE = "unreadable"
 
 
 DECIDED = frozenset({Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED})
+"""What may become a verdict."""
+
+SETTLED = DECIDED | {Status.CUTOFF}
+"""What a backend may end with where nothing stopped it: there is no more to be sought."""

@@ -17,13 +17,15 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batchlp_cli.batch import LPBatch
+from batchlp_cli.batch import Changes, LPBatch
+from batchlp_cli.dispatch import deserves_second_try
 from batchlp_cli.errors import ModelError, ReadError, UsageError
 from batchlp_cli.exact import exact_bound
+from batchlp_cli.kkt import verify
 from batchlp_cli.library import linear_program, solve, tighten
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import SolveSettings
-from batchlp_cli.solution import Status
+from batchlp_cli.solution import Solution, Status
 from batchlp_cli.solving import Solver
 from batchlp_cli.studies.branching import BranchOptions, BranchResult, ChildState, branch_model, children_of
 from batchlp_cli.studies.choosing import choose
@@ -114,6 +116,35 @@ def test_children_that_root_duals_cut_off_are_not_solved() -> None:
     result = branched(lp, cutoff=-root.low)
     assert all(not child.tries for c in result.candidates for child in (c.down, c.up))
     assert result.closed
+
+
+@pytest.mark.parametrize("backend", ["highs", "auto"])
+def test_children_stop_at_the_cutoff_and_their_bound_is_proved(backend: str) -> None:
+    """With a cutoff between root and optima, simplex ends with status cutoff, fewer iterations, and a safe bound beyond it."""
+    lp = replace(knapsacks(seed=7, n=60, m=25), offset=-1000.0)
+    free = branched(lp, backend)
+    values = sorted(child.value for c in free.candidates for child in (c.down, c.up))
+    cutoff = free.interval.high + 0.5 * (values[len(values) // 2] - free.interval.high)
+    cut = branched(lp, backend, cutoff=-cutoff)
+    children = [child for c in cut.candidates for child in (c.down, c.up)]
+    stopped = [child for child in children if child.tries and child.tries[-1][0].status is Status.CUTOFF]
+    assert stopped
+    assert all(child.state is ChildState.CUTOFF and child.bound >= cutoff for child in stopped)
+    assert all(len(child.tries) == 1 and child.tries[0][0].y is not None for child in stopped)
+    for child, whole in zip(children, (child for c in free.candidates for child in (c.down, c.up)), strict=True):
+        assert (child.state is ChildState.CUTOFF) == (whole.value >= cutoff)
+        assert child.bound <= whole.high
+
+
+def test_a_stop_that_its_bound_does_not_bear_out_is_solved_to_the_end() -> None:
+    """A claim of status cutoff whose y proves less than the cutoff gets its second try; one that proves it does not."""
+    lp = knapsacks(seed=3)
+    settings = SolveSettings(cutoff=-50.0)
+    claim = Solution(Status.CUTOFF, y=np.zeros(lp.m))
+    (verdict,) = verify(LPBatch(lp, Changes(), ("k",)), [claim], 1e-6)
+    assert not verdict.verified
+    assert deserves_second_try(claim, verdict, settings)
+    assert not deserves_second_try(claim, verdict, replace(settings, cutoff=verdict.dual_bound))
 
 
 def test_an_infeasible_child_is_proved_and_fixes_the_other_side() -> None:

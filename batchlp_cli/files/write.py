@@ -27,6 +27,7 @@ MODEL_STATUS = {
     Status.UNBOUNDED: "Unbounded",
     Status.TIME_LIMIT: "Time limit reached",
     Status.ITERATION_LIMIT: "Iteration limit reached",
+    Status.CUTOFF: "Bound on objective reached",
     Status.NUMERICAL_ERROR: "Solve error",
     Status.CRASHED: "Solve error",
     Status.UNREADABLE: "Load error",

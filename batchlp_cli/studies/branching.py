@@ -203,8 +203,9 @@ def solve_children(batch: LPBatch, root: Tried, cutoff: float, solver: Solver, l
     part = batch.take(left)
     choice = choose_backend(part, solver.settings)
     listen(Note(f"{batch.base.name}: {left.size} of {len(batch)} children to solve: {choice.reason}", level=2))
-    settings = solver.settings
-    for done, (member, tries) in enumerate(solver.solve_batch(part, choice.backend, warm_start=solution), start=1):
+    settings = replace(solver.settings, cutoff=cutoff if math.isfinite(cutoff) else None)
+    claims = solver.solve_batch(part, choice.backend, settings=settings, warm_start=solution)
+    for done, (member, tries) in enumerate(claims, start=1):
         child = int(left[member])
         children[child] = child_of(batch.member(child), tries, float(first[child]), cutoff)
         listen(Progress("children", done, int(left.size)))

@@ -21,7 +21,7 @@ from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import BackendMissing
 from batchlp_cli.settings import SolveSettings
-from batchlp_cli.solution import DECIDED, Solution, Status
+from batchlp_cli.solution import SETTLED, Solution, Status
 
 if TYPE_CHECKING:
     from batchlp_cli.backends.pdhg.solve import PdhgBackend
@@ -174,13 +174,13 @@ class Joint:
         """Yields a claim that is the answer; keeps one that is not, while the other side goes on or takes over."""
         stint = self.stint
         if from_lanes and stint is not None:
-            if claim.status in DECIDED:
+            if claim.status in SETTLED:
                 stint.iterations.append(claim.iterations)
             stint.held.pop(member, None)
         if not self.is_open(k, member):
             return
         elsewhere = self._highs_has(k, member) if from_lanes else self._lanes_have(k, member)
-        if claim.status not in DECIDED and (elsewhere or (from_lanes and self._gave_up(claim))):
+        if claim.status not in SETTLED and (elsewhere or (from_lanes and self._gave_up(claim))):
             self._earlier[k, member] += (_without_vectors(claim),)
             if not elsewhere:
                 self.hand_over(k, member)

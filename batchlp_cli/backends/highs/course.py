@@ -46,6 +46,8 @@ class Course:
         self._holders: set[int] = set()  # worker slots that were sent the opening
         self._crashes: Counter[int] = Counter()
         self._trial = ModeTrial()
+        if settings.cutoff is not None and basis is not None and self._fixed is None:
+            self._trial.decided = Mode.WARM  # a start with presolve does not stop at a cutoff
 
     def next_task(self, slot: int, fresh: bool) -> Task | None:
         """Returns the next member for a worker, None while it should wait: one at a time until the mode is decided."""
@@ -181,6 +183,8 @@ class Course:
         """Returns the choice of mode in words; empty for a single member, which has none."""
         if self._settings.careful:
             return "careful: cold without presolve, tolerances tightened"
+        if self._settings.cutoff is not None and self._opening.basis is not None and self._fixed is None:
+            return "warm: every member from the given basis, since a start with presolve does not stop at the cutoff"
         return self._trial.words() if len(self._batch) > 1 else ""
 
 

@@ -56,7 +56,8 @@ class _QuietHighs(highspy.Highs):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
     """How one run is made: with presolve or not, feasibility tolerance (1e-10 to 1e-6, absolute), primal or dual simplex
-    (default) or the interior point method, seconds and iterations it may take (default no limit)."""
+    (default) or the interior point method, seconds and iterations it may take (default no limit). bound: the dual value,
+    without offset, above which dual simplex need not go on (default none); HiGHS does not look at it where it presolves."""
 
     presolve: bool
     tolerance: float
@@ -64,6 +65,7 @@ class Effort:
     seconds: float = math.inf
     iterations: int | None = None
     ipm: bool = False
+    bound: float = math.inf
 
 
 class Engine:
@@ -122,6 +124,7 @@ class Engine:
         h.setOptionValue("time_limit", h.getRunTime() + max(effort.seconds, 0.0))
         h.setOptionValue("simplex_iteration_limit", 2**31 - 1 if effort.iterations is None else effort.iterations)
         h.setOptionValue("simplex_strategy", _PRIMAL if effort.primal else _DUAL)
+        h.setOptionValue("objective_bound", effort.bound)
         if h.run() == highspy.HighsStatus.kError and h.getModelStatus() == ModelStatus.kNotset:
             h.resetGlobalScheduler(True)  # somebody else's number of threads is still in force
             h.run()

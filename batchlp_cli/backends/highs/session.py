@@ -38,6 +38,7 @@ _DECIDED = {
     ModelStatus.kInfeasible,
     ModelStatus.kUnbounded,
     ModelStatus.kUnboundedOrInfeasible,
+    ModelStatus.kObjectiveBound,
     *_LIMITS,
 }
 
@@ -58,6 +59,11 @@ def feasibility_tolerance(tol: float, mode: Mode) -> float:
     """
     wanted = min(tol / 1000, 1e-9) if mode is Mode.CAREFUL else min(tol / 10, 1e-7)
     return max(wanted, 1e-10)
+
+
+def beyond(cutoff: float) -> float:
+    """Returns where dual simplex stops for a cutoff: so far beyond it that roundings leave a safe bound which passes it."""
+    return cutoff + 1e-9 * (1.0 + abs(cutoff))
 
 
 class Session:
@@ -106,6 +112,7 @@ class Session:
             return Solution(Status.NUMERICAL_ERROR, method=str(mode), message=str(refusal))
         mode = self._prepare(mode)
         tolerance = feasibility_tolerance(settings.tol, mode)
+        bound = math.inf if settings.cutoff is None else beyond(settings.cutoff - lp.offset)
         status, iterations = ModelStatus.kNotset, 0
         for number, (presolve, primal) in enumerate(_STRATEGIES[mode]):
             if number:
@@ -113,11 +120,8 @@ class Session:
                 mode = Mode.COLD if mode is Mode.WARM else mode
             left = deadline - time.perf_counter()
             limit = None if settings.iteration_limit is None else max(settings.iteration_limit - iterations, 0)
-            status = self._engine.run(
-                Effort(
-                    presolve=presolve, primal=primal, tolerance=tolerance, seconds=left, iterations=limit, ipm=mode is Mode.IPM
-                )
-            )
+            effort = Effort(presolve=presolve, primal=primal, tolerance=tolerance, seconds=left, iterations=limit)
+            status = self._engine.run(replace(effort, ipm=mode is Mode.IPM, bound=bound))
             iterations += self._engine.iterations
             if status in _DECIDED:
                 break
@@ -156,6 +160,8 @@ class Session:
         x, y, r = self._engine.vectors()
         if status == ModelStatus.kOptimal:
             return Solution(Status.OPTIMAL, x=x, y=y, r=r)
+        if status == ModelStatus.kObjectiveBound:
+            return Solution(Status.CUTOFF, y=y, r=r)
         if status in _LIMITS:
             return Solution(_LIMITS[status], x=x, y=y, r=r)
         return Solution(Status.NUMERICAL_ERROR, x=x, y=y, r=r, message=f"HiGHS ended with status {self._engine.words(status)}")
