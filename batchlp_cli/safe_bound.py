@@ -79,15 +79,13 @@ class Matrix:
         """Returns A @ x, or |A| @ x, for every row x of X: [B, n] -> [B, m]."""
         if self.needs_scipy:
             return times(abs(self.rows.scipy) if absolute else self.rows.scipy, X)
-        products = [self.rows.times(x, absolute=absolute) for x in X]
-        return np.array(products).reshape(len(X), self.rows.shape[0])
+        return self.rows.times_all(X, absolute=absolute)
 
     def transposed_times(self, Y: Vector, *, absolute: bool = False) -> Vector:
         """Returns A.T @ y, or |A|.T @ y, for every row y of Y: [B, m] -> [B, n]."""
         if self.needs_scipy:
             return times(self._abs_At if absolute else self.At, Y)
-        products = [self.rows.transposed_times(y, absolute=absolute) for y in Y]
-        return np.array(products).reshape(len(Y), self.rows.shape[1])
+        return self.rows.transposed_times_all(Y, absolute=absolute)
 
     @cached_property
     def At(self) -> sp.csr_array:
@@ -244,20 +242,43 @@ def with_implied_bounds(numbers: Numbers, parts: BoundParts) -> BoundParts:
     # U may be any number; this one leaves room above what the bound will be
     finite = parts.finite[needing]
     cutoff[needing] = finite + 1 + np.abs(finite)
-    width = max(1, CHUNK // max(1, numbers.matrix.doubled.M.rows.nnz))
+    # the cost alone is cheap and often enough, so it goes first, and over those columns only
+    member, column = np.nonzero(parts.endless)
+    lower, upper = _bounds_by_cost(numbers, cutoff, member, column)
+    terms = _column_terms(parts.low[member, column], parts.high[member, column], lower, upper)
+    columns[member, column], endless[member, column] = terms
+    needing = np.flatnonzero(endless.any(axis=1))
+    width = max(1, CHUNK // max(1, numbers.matrix.doubled.M.rows.nnz)) if needing.size else 1
     for k in np.split(needing, range(width, needing.size, width)):
         lower, upper = _implied_bounds(numbers.take(k), cutoff[k], parts.low[k], parts.high[k])
         columns[k], endless[k] = _column_terms(parts.low[k], parts.high[k], lower, upper)
     return replace(parts, columns=columns, endless=endless, cutoff=cutoff)
 
 
+def _bounds_by_cost(numbers: Numbers, cutoff: Vector, member: Indices, column: Indices) -> tuple[Vector, Vector]:
+    """Returns bounds of columns [k] of members [k] in which those that c @ x <= cutoff [B] implies stand for infinite ones."""
+    n = numbers.cost.shape[1]
+    z, cost = _doubled_columns(numbers, max(len(a) for a in (numbers.cost, numbers.col_lower, numbers.col_upper)))
+    row = _CostRow.of(z, cost)
+    mine = member if len(z) > 1 else np.zeros_like(member)
+    left = row.left(cutoff)[member]
+    sides = []
+    for w, other in ((column, column + n), (column + n, column)):
+        own, opposite, price = z[mine, w], z[mine, other], cost[mine, other]
+        usable = (price > 0) & (row.count[mine] == np.isinf(opposite)) & np.isfinite(left)
+        room = np.full(w.shape, np.inf)
+        np.divide(left, price, out=room, where=usable)
+        implied = -_raised(opposite, room)
+        sides.append(np.where(np.isinf(own) & np.isfinite(implied), implied, own))
+    return sides[0], -sides[1]
+
+
 def _implied_bounds(numbers: Numbers, cutoff: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
     """Returns column bounds [B, n] in which those that the rows and c @ x <= cutoff imply stand for infinite ones."""
     n = low.shape[1]
     # w = [x, -x] >= z,   M @ w <= cap,   cost @ w <= cutoff,   with M >= 0 and cost >= 0
-    z = _stacked(len(low), numbers.col_lower, -numbers.col_upper)
+    z, cost = _doubled_columns(numbers, len(low))
     cap = _stacked(len(low), numbers.row_upper, -numbers.row_lower)
-    cost = _stacked(len(low), np.maximum(numbers.cost, 0.0), np.maximum(-numbers.cost, 0.0))
     needed = np.concatenate([high > 0, low < 0], axis=1)
     active = np.arange(len(low))
     for attempt in range(PASSES):
@@ -275,6 +296,12 @@ def _implied_bounds(numbers: Numbers, cutoff: Vector, low: Vector, high: Vector)
         if active.size == 0:
             break
     return z[:, :n], -z[:, n:]
+
+
+def _doubled_columns(numbers: Numbers, members: int) -> tuple[Vector, Vector]:
+    """Returns z and cost [B, 2n] of the doubled columns w = [x, -x]: w >= z, and c @ x = cost @ w with cost >= 0."""
+    z = _stacked(members, numbers.col_lower, -numbers.col_upper)
+    return z, _stacked(members, np.maximum(numbers.cost, 0.0), np.maximum(-numbers.cost, 0.0))
 
 
 def _stacked(members: int, first: Vector, second: Vector) -> Vector:
@@ -308,14 +335,39 @@ def _room_of_rows(doubled: Doubled, z: Vector, cap: Vector) -> Vector:
     return np.where(infinite, np.minimum(room, alone), room)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _CostRow:
+    """What the one row  cost @ w <= cutoff  of each member, w >= z, is made of.
+
+    start: [B] sum of cost * z over the finite z, size: [B] of its absolute values, count: [B] infinite z that have a cost;
+    entries: how many terms the sums have.
+    """
+
+    start: Vector
+    size: Vector
+    count: Indices
+    entries: int
+
+    @staticmethod
+    def of(z: Vector, cost: Vector) -> _CostRow:
+        """Returns what z and cost [B, 2n] come to."""
+        infinite = np.isinf(z)
+        terms = cost * np.where(infinite, 0.0, z)
+        count = (infinite & (cost > 0)).sum(axis=1)
+        return _CostRow(terms.sum(axis=1), np.abs(terms).sum(axis=1), count, cost.shape[1])
+
+    def left(self, cutoff: Vector) -> Vector:
+        """Returns what the finite z leave of the cutoff [B], rounded up: [B]."""
+        left = cutoff - self.start
+        return np.asarray(left + _padding(self.entries, self.size, cutoff), dtype=np.float64)
+
+
 def _room_of_cost(z: Vector, cost: Vector, cutoff: Vector) -> Vector:
-    """Returns the same for the one row  cost @ w <= cutoff  of each member."""
-    infinite = np.isinf(z)
-    z = np.where(infinite, 0.0, z)
-    left = cutoff - (cost * z).sum(axis=1)
-    left = left + _padding(cost.shape[1], (cost * np.abs(z)).sum(axis=1), cutoff)
-    counted = infinite & (cost > 0)
-    usable = (cost > 0) & (counted.sum(axis=1)[:, None] == counted) & np.isfinite(left)[:, None]
+    """Returns what `_room_of_rows` does, for the one row  cost @ w <= cutoff  of each member."""
+    row = _CostRow.of(z, cost)
+    left = row.left(cutoff)
+    counted = np.isinf(z) & (cost > 0)
+    usable = (cost > 0) & (row.count[:, None] == counted) & np.isfinite(left)[:, None]
     room = np.full(z.shape, np.inf)
     np.divide(left[:, None], cost, out=room, where=usable)
     return room
