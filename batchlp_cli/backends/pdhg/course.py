@@ -74,10 +74,10 @@ class Feed(Protocol):
 class Course:
     """What the tiles of one batch share. A tile takes entries from a queue and puts answers, None at its end, or its exception.
 
-    given: the batch as it was asked for; reduction: what the lanes work on, and the way back. waiting: by precision, entries
-    that wait for a lane of that precision. feed: where more members come from, if not all were waiting from the start.
-    cancelled: members that are to leave their lanes without an answer. alone: entries that are to go on as LPs of their own;
-    None where they do already.
+    given: the batch as it was asked for; reduction: what the lanes work on, and the way back. waiting: by precision,
+    entries that wait for a lane of that precision. feed: where more members come from, if not all were waiting from the
+    start. cancelled: members that are to leave their lanes without an answer. leavers: entries that are to go on as LPs of
+    their own; None where nobody may. polishes: whether points are polished now and then.
     """
 
     given: LPBatch
@@ -94,7 +94,8 @@ class Course:
     entries: dict[str, Any]
     feed: Feed | None = None
     cancelled: set[int] = field(default_factory=set)
-    alone: deque[Entry] | None = None
+    leavers: deque[Entry] | None = None
+    polishes: bool = False
 
     @property
     def batch(self) -> LPBatch:
