@@ -102,6 +102,9 @@ def test_lanes_take_over_a_batch_and_lose_nobody() -> None:
     scenarios = scenario_batch(5, 150)
     members = [replace(scenarios.member(i), offset=DAWDLES if i else 0.0) for i in range(150)]
     batch = LPBatch.of(members)
+    lanes = PdhgBackend(2)
+    solve_all(lanes, scenarios)  # compiles what lanes need, which may take longer than HiGHS needs for all members
+    lanes.close()
     backend = AutoBackend(2, parameters=LANES_TAKE_ALL)
     backend._highs.close()
     backend._highs = HighsBackend(2, worker="tests.highs_faults:make_faulty_handler")

@@ -12,7 +12,7 @@ import pytest
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import UsageError
 from batchlp_cli.settings import SolveSettings
-from batchlp_cli.solution import Solution, Status
+from batchlp_cli.solution import Residuals, Solution, Status, Verdict
 from batchlp_cli.studies.comparison import compare_batch, parse_sides
 from batchlp_cli.studies.crossover import Timed, find_crossover, shifted_mean
 from tests.command import batchlp
@@ -101,6 +101,72 @@ def test_answer_that_is_not_proved_is_a_failure_and_counts_with_the_limit() -> N
     assert [side.failed for side in found.sides] == [0, 1]
     assert found.sides[1].seconds[0] >= 20.0 > found.sides[0].seconds[0]
     assert not found.disagreements  # what is not proved contradicts nothing
+
+
+class Changeable(Liar):
+    """A backend that is right the first time, wrong the second, and right again."""
+
+    def __init__(self) -> None:
+        self.calls = -1  # the warm-up
+
+    def solve_many(self, batches: list[LPBatch], settings: SolveSettings) -> object:
+        """Yields x = 1, and every other time x = 2."""
+        self.calls += 1
+        for k, batch in enumerate(batches):
+            for member in range(len(batch)):
+                x = np.ones(1) * (2.0 if self.calls % 2 == 0 and self.calls else 1.0)
+                yield k, member, Solution(Status.OPTIMAL, x=x, y=np.zeros(0), r=np.array(batch.member(member).c))
+
+
+def test_failure_of_any_repeat_is_kept() -> None:
+    """A member that was wrong once is a failure, also where the last repeat was right."""
+    batch = LPBatch.of([lp_of("line", [1.0], np.zeros((0, 1)), ([], []), ([1.0], [2.0]))])
+    found = compare_batch("line", batch, [Changeable(), Changeable()], SolveSettings(jobs=1, time_limit=40.0), 3)  # type: ignore[list-item]
+    assert [side.failed for side in found.sides] == [1, 1]
+
+
+def test_size_that_neither_side_solves_says_nothing_of_a_crossover() -> None:
+    """Where both sides fail everywhere, the limit is all that was measured, and it takes no part in the estimate."""
+    batch = LPBatch.of([lp_of("line", [-1.0], np.zeros((0, 1)), ([], []), ([1.0], [2.0]))])
+    found = compare_batch("line", batch, [Liar(), Liar()], SolveSettings(jobs=1, time_limit=40.0), 2)  # type: ignore[list-item]
+    assert [side.failed for side in found.sides] == [1, 1]
+    assert found.timed.first == found.timed.second == ()
+
+
+class Tricked:
+    """A backend that answers what the judge of the test lets pass."""
+
+    name = "tricked"
+
+    def __init__(self, status: Status) -> None:
+        self.status = status
+
+    def solve_many(self, batches: list[LPBatch], settings: SolveSettings) -> object:
+        """Yields a claim of the status for every member."""
+        for k, batch in enumerate(batches):
+            for member in range(len(batch)):
+                yield k, member, Solution(self.status)
+
+    def choices(self) -> list[str]:
+        """Returns nothing."""
+        return []
+
+
+@pytest.mark.parametrize("status", [Status.INFEASIBLE, Status.OPTIMAL])
+def test_verified_answers_that_differ_are_a_disagreement(status: Status, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two statuses, or two objectives, that a referee let pass are named with the member, in the sense of the file."""
+    values = iter([1.0, 1.5])
+
+    def judge(batch: LPBatch, claims: list[Solution], tol: float) -> list[Verdict]:
+        value = next(values) if status is Status.OPTIMAL else 1.0
+        return [Verdict(True, value if c.status is Status.OPTIMAL else None, 0.0, Residuals(0, 0, 0, 0, 0, 0)) for c in claims]
+
+    monkeypatch.setattr("batchlp_cli.studies.comparison.verify", judge)
+    batch = LPBatch.of([lp_of("line", [1.0], np.zeros((0, 1)), ([], []), ([1.0], [2.0]))])
+    found = compare_batch("line", batch, [Tricked(Status.OPTIMAL), Tricked(status)], SolveSettings(jobs=1), 1)  # type: ignore[list-item]
+    [sentence] = found.disagreements
+    assert sentence.startswith("line: ")
+    assert ("objectives 1 and 1.5" in sentence) == (status is Status.OPTIMAL)
 
 
 @pytest.mark.parametrize("side", ["simplex-cold", "ipm"])

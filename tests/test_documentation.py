@@ -101,3 +101,13 @@ def test_missing_word_is_missed() -> None:
     """The instrument of these tests tells an option from a longer one and from plain text."""
     assert documented("--null", "use `--null` here")
     assert not documented("--null", "use `--null-bytes` or --null here")
+
+
+def test_families_are_documented() -> None:
+    """docs/families.md has a row for each family, with its source."""
+    from batchlp_cli.families import FAMILIES
+
+    text = text_of("docs/families.md")
+    for family in FAMILIES.values():
+        assert f"| `{family.name}` | {family.summary} |" in text
+        assert family.source in text

@@ -13,12 +13,19 @@ from scipy.optimize import linprog
 from batchlp_cli.batch import Field, LPBatch
 from batchlp_cli.errors import UsageError
 from batchlp_cli.families import (
+    FAMILIES,
     KoerkelGhosh,
     Varied,
+    branching_children,
     capacitated_facility_location,
     facility_location,
+    find_family,
+    flux_network,
     generalised_assignment,
+    knapsack,
+    network_design,
     random_optimal,
+    random_optimal_batch,
     set_cover,
     transport,
     transport_scenarios,
@@ -33,6 +40,9 @@ MAKERS: dict[str, Callable[[int], LinearProgram]] = {
     "set_cover": lambda seed: set_cover(12, 9, seed, density=0.2),
     "generalised_assignment": lambda seed: generalised_assignment(4, 10, seed),
     "transport": lambda seed: transport(3, 5, seed),
+    "network_design": lambda seed: network_design(4, 9, 3, seed),
+    "knapsack": lambda seed: knapsack(3, 12, seed),
+    "flux": lambda seed: flux_network(20, 45, seed),
     "random_optimal": lambda seed: random_optimal(6, 9, seed)[0],
 }
 SHAPES = {
@@ -41,6 +51,8 @@ SHAPES = {
     "capacitated_facility_location": (7 + 28 + 4, 4 + 28, 28 * 3 + 28 + 4),
     "generalised_assignment": (10 + 4, 40, 80),
     "transport": (3 + 5, 15, 30),
+    "network_design": (4 * 3 + 9 + 9 * 3, 9 + 27, 27 * 3 + 9 + 27 * 2),
+    "knapsack": (3, 12, 36),
 }
 each_family = pytest.mark.parametrize("name", MAKERS)
 
@@ -252,3 +264,63 @@ def test_varied_members_have_distinct_sorted_names() -> None:
     names = vary(transport(2, 3, seed=1), 11, seed=1, what="cost").names
     assert len(set(names)) == 11
     assert list(names) == sorted(names)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_family_by_name_makes_what_it_says(name: str) -> None:
+    """At its smallest size every family gives members of one matrix that have an optimum, for all that may vary."""
+    family = find_family(name)
+    for what in family.varies:
+        batch = family.members(family.sizes[0], 3, 2, what)
+        assert (len(batch), len(set(batch.names))) == (3, 3)
+        assert batch.base.integer.any() == family.integer
+        assert optimum(batch.member(2))[0] == 0
+
+
+def test_families_by_name_never_share_the_name_of_a_model() -> None:
+    """Two families of the same size and seed give files of different names, so that both fit into one folder."""
+    names = [FAMILIES[name].members(FAMILIES[name].sizes[0], 2, 1).names[0] for name in FAMILIES]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_members_of_random_optimal_have_the_optima_that_come_with_them(seed: int) -> None:
+    """Each member has one matrix with the others, and the value of the solution that was built in."""
+    batch, known = random_optimal_batch(8, 12, 4, seed)
+    for k, solution in enumerate(known):
+        lp = batch.member(k)
+        assert solution.x is not None
+        assert optimum(lp)[0] == 0
+        assert optimum(lp)[1] == pytest.approx(float(lp.c @ solution.x) + lp.offset, abs=1e-6)
+
+
+def test_children_bound_the_root_from_above() -> None:
+    """Each fractional column gives a child below and one above; the root's point is in none, and none is better."""
+    root = knapsack(3, 12, 1)
+    x = np.array(linprog(root.c, A_ub=root.A.toarray(), b_ub=root.row_upper, bounds=(0, 1)).x)
+    batch = branching_children(root, x, 100)
+    fractional = np.flatnonzero(root.integer & (np.abs(x - np.round(x)) > 1e-5))
+    assert sorted(batch.changes.index.tolist()) == sorted([*fractional.tolist(), *fractional.tolist()])
+    for k in range(len(batch)):
+        child = batch.member(k)
+        assert ((x < child.col_lower) | (x > child.col_upper)).sum() == 1
+        status, value = optimum(child)
+        assert status == 2 or value >= float(root.c @ x) - 1e-6
+    with pytest.raises(UsageError, match="no children"):
+        branching_children(root, np.round(x), 4)
+
+
+def test_flux_networks_are_badly_scaled() -> None:
+    """Coefficients span eight orders of magnitude or more, which is what the family is for."""
+    sizes = np.abs(flux_network(200, 500, 1).A.data)
+    assert sizes.max() / sizes.min() > 1e8
+    assert 1e-6 <= sizes.min() <= sizes.max() <= 1e3
+
+
+def test_single_columns_are_least_and_greatest() -> None:
+    """Members come in pairs on one column, once least and once greatest, whatever the base's costs were."""
+    base = knapsack(2, 6, 1)
+    batch = vary(base, 12, 1, Varied.COLUMN)
+    values = [optimum(batch.member(k))[1] for k in range(12)]
+    assert values[::2] == pytest.approx([0.0] * 6, abs=1e-9)
+    assert values[1::2] == pytest.approx([-1.0] * 6, abs=1e-9)

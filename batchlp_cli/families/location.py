@@ -28,6 +28,7 @@ def facility_location(facilities: int, clients: int, seed: int, costs: KoerkelGh
     class (Koerkel 1989, EJOR 39, 157-173; Ghosh 2003, EJOR 150, 150-162).
     """
     rng = np.random.default_rng(seed)
+    kind = "facility_location" if costs is None else f"koerkel_ghosh_{costs}"
     if costs is None:
         d = distances(rng, facilities, clients)
         f = rng.uniform(0.5, 1.5, facilities) * np.sqrt(clients) * 0.3
@@ -35,7 +36,7 @@ def facility_location(facilities: int, clients: int, seed: int, costs: KoerkelGh
         d = rng.integers(1000, 2001, (facilities, clients)).astype(np.float64)
         low = {KoerkelGhosh.A: 100, KoerkelGhosh.B: 1000, KoerkelGhosh.C: 10000}[KoerkelGhosh(costs)]
         f = rng.integers(low, 2 * low + 1, facilities).astype(np.float64)
-    return _location(f"facility_location_{facilities}x{clients}_s{seed}", f, d)
+    return _location(f"{kind}_{facilities}x{clients}_s{seed}", f, d)
 
 
 def capacitated_facility_location(facilities: int, clients: int, seed: int, ratio: float = 5.0) -> LinearProgram:

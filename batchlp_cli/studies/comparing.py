@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -56,10 +56,10 @@ def record_of(comparison: Comparison) -> Record:
     base, timed = comparison.batch.base, comparison.timed
     record: Record = {"label": comparison.label, "members": len(comparison.batch)}
     record |= {"rows": base.m, "columns": base.n, "nonzeros": base.nnz, "speedup": finite(timed.speedup)}
-    for name, side, times in zip(("first", "second"), comparison.sides, (timed.first, timed.second), strict=True):
+    for name, side, times in zip(("first", "second"), comparison.sides, (side.seconds for side in comparison.sides), strict=True):
         record |= {
-            f"{name}_time": finite(sorted(times)[len(times) // 2] if times else math.nan),
-            f"{name}_times": list(times),
+            f"{name}_time": finite(statistics.median(times)),
+            f"{name}_times": times,
             f"{name}_cold": round(side.cold, 6),
             f"{name}_failed": side.failed,
             f"{name}_worst": finite(side.worst),
@@ -116,11 +116,12 @@ def _picture(outcome: Outcome) -> str | None:
     except ModuleNotFoundError:
         return None
     pairs = [(r["first_times"], r["second_times"]) for r in known]
-    speedups = [[b / a for a, b in zip(first, second, strict=True)] for first, second in pairs]  # type: ignore[call-overload]
+    repeats = [[b / a for a, b in zip(first, second, strict=True)] for first, second in pairs]  # type: ignore[call-overload]
     found = outcome.crossover
     interval = (found.low, found.high) if found.low is not None and found.high is not None else None
     sizes = [int(str(r["nonzeros"])) for r in known]
-    return draw_crossover(outcome.sides, sizes, speedups, found.at, interval, outcome.words)
+    speedups = [float(str(r["speedup"])) for r in known]
+    return draw_crossover(outcome.sides, sizes, speedups, repeats, found.at, interval, outcome.words)
 
 
 def _write(path: Path, text: str) -> None:

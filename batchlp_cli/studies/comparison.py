@@ -85,13 +85,18 @@ def make_sides(sides: tuple[str, str], settings: SolveSettings) -> tuple[Backend
 @dataclass(slots=True)
 class Side:
     """What one side did on one batch. seconds: a member, one entry a repeat; cold: what it took once; failed: members without
-    a verdict in the last repeat; worst: largest relative residual or gap of a verified optimum."""
+    a verdict in some repeat; worst: largest relative residual or gap of a verified optimum of any repeat, or None."""
 
     seconds: list[float] = field(default_factory=list)
     cold: float = 0.0
-    failed: int = 0
-    worst: float = 0.0
+    failures: set[int] = field(default_factory=set)
+    worst: float | None = None
     words: str = ""
+
+    @property
+    def failed(self) -> int:
+        """How many members have no verdict in some repeat."""
+        return len(self.failures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,10 @@ class Comparison:
 
     @property
     def timed(self) -> Timed:
-        """The times as the estimate of the crossover wants them."""
+        """The times as the estimate of the crossover wants them: none where neither side solved a member, as the limit alone
+        says nothing of the two."""
+        if all(side.failed == len(self.batch) for side in self.sides):
+            return Timed(self.batch.base.nnz, (), ())
         first, second = (tuple(side.seconds) for side in self.sides)
         return Timed(self.batch.base.nnz, first, second)
 
@@ -114,6 +122,7 @@ def compare_batch(label: str, batch: LPBatch, backends: Sequence[Backend], setti
     """Solves a batch with both backends, in turn, so many times, and judges every answer of both."""
     sides = (Side(), Side())
     judged: list[list[tuple[Solution, Verdict]]] = [[], []]
+    disagreements: dict[int, str] = {}
     for side, backend in zip(sides, backends, strict=True):
         begun = time.perf_counter()
         list(backend.solve_many([batch.take(range(min(WARM_UP, len(batch))))], settings))
@@ -124,7 +133,8 @@ def compare_batch(label: str, batch: LPBatch, backends: Sequence[Backend], setti
             verdicts = verify(batch, claims, settings.tol)
             judged[k] = list(zip(claims, verdicts, strict=True))
             _take_in(sides[k], seconds, judged[k], settings, words)
-    return Comparison(label, batch, sides, tuple(_disagreements(batch, judged[0], judged[1], settings.tol)))
+        disagreements = dict(_disagreements(batch, judged[0], judged[1], settings.tol)) | disagreements
+    return Comparison(label, batch, sides, tuple(disagreements[member] for member in sorted(disagreements)))
 
 
 def _solve(backend: Backend, batch: LPBatch, settings: SolveSettings) -> tuple[float, list[Solution], str]:
@@ -142,23 +152,28 @@ def _take_in(side: Side, seconds: float, judged: Sequence[tuple[Solution, Verdic
     failed = [solution for solution, verdict in judged if not verdict.verified]
     lost = sum(max(0.0, settings.time_limit - s.seconds) for s in failed) / settings.jobs if failed else 0.0
     side.seconds.append((seconds + (lost if math.isfinite(lost) else 0.0)) / len(judged))
-    side.failed, side.words = len(failed), words
+    side.failures |= {i for i, (_, verdict) in enumerate(judged) if not verdict.verified}
+    side.words = words
     for solution, verdict in judged:
         if verdict.verified and solution.status is Status.OPTIMAL:
             r = verdict.residuals
-            side.worst = max(side.worst, r.primal_rel, r.dual_rel, r.gap_rel)
+            side.worst = max(side.worst or 0.0, r.primal_rel, r.dual_rel, r.gap_rel)
 
 
 def _disagreements(
     batch: LPBatch, first: Sequence[tuple[Solution, Verdict]], second: Sequence[tuple[Solution, Verdict]], tol: float
-) -> Iterator[str]:
-    for name, (a, u), (b, v) in zip(batch.names, first, second, strict=True):
+) -> Iterator[tuple[int, str]]:
+    """Yields the members on which two verified answers differ, each with how."""
+    for i, (name, (a, u), (b, v)) in enumerate(zip(batch.names, first, second, strict=True)):
         if not (u.verified and v.verified):
             continue
         if a.status is not b.status:
-            yield f"{name}: {a.status} and {b.status}, both verified"
+            yield i, f"{name}: {a.status} and {b.status}, both verified"
         elif u.objective is not None and v.objective is not None:
             off = abs(u.objective - v.objective) / (1 + abs(u.objective) + abs(v.objective))
             if not np.isfinite(off) or off > SLACK * tol:
                 sign = batch.base.sign
-                yield f"{name}: objectives {sign * u.objective:.10g} and {sign * v.objective:.10g} differ by {off:.2g} relative"
+                yield (
+                    i,
+                    f"{name}: objectives {sign * u.objective:.10g} and {sign * v.objective:.10g} differ by {off:.2g} relative",
+                )

@@ -10,21 +10,24 @@ from batchlp_cli.report.figures.canvas import FAINT, LOOKS, drawing, literal, ne
 def draw_crossover(
     sides: tuple[str, str],
     nonzeros: Sequence[int],
-    speedups: Sequence[Sequence[float]],
+    speedups: Sequence[float],
+    repeats: Sequence[Sequence[float]],
     at: float | None,
     interval: tuple[float, float] | None,
     description: str,
     key: str = "crossover",
 ) -> str:
-    """Returns how many times faster the first side is over the nonzeros, as SVG. speedups: by size, one entry a repeat."""
+    """Returns how many times faster the first side is over the nonzeros, as SVG.
+
+    speedups: by size, the ones that the crossover follows from; repeats: by size, one a repeat, drawn as ticks.
+    """
     first, second = map(literal, sides)
     look = LOOKS[0]
     with drawing(key):
         figure, axes = new_figure(3.6)
-        medians = [sorted(own)[len(own) // 2] for own in speedups]
         axes.axhline(1.0, color=FAINT, linewidth=0.9)
-        axes.plot(nonzeros, medians, color=look.colour, linestyle=look.dash, marker=look.marker, markersize=5)
-        for size, own in zip(nonzeros, speedups, strict=True):
+        axes.plot(nonzeros, speedups, color=look.colour, linestyle=look.dash, marker=look.marker, markersize=5)
+        for size, own in zip(nonzeros, repeats, strict=True):
             axes.plot([size] * len(own), own, color=look.colour, linestyle="none", marker="_", markersize=7, alpha=0.7)
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -34,6 +37,7 @@ def draw_crossover(
         if interval is not None:
             axes.axvspan(*interval, color=LOOKS[1].colour, alpha=0.12, linewidth=0)
         show_counts(axes.xaxis)
+        axes.yaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))  # often there is no power of ten but 1
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}x")
         axes.yaxis.set_minor_formatter(lambda value, _: "")
         axes.set_xlabel("nonzeros of the matrix")
