@@ -76,6 +76,12 @@ class Changes:
         start, stop = np.searchsorted(self.member, [member, member + 1])
         return slice(int(start), int(stop))
 
+    def of_member(self, member: int) -> Changes:
+        """Returns the table of one member, numbered 0."""
+        rows = self.rows_of(member)
+        numbers = np.zeros(rows.stop - rows.start, dtype=np.int64)
+        return Changes(numbers, self.field[rows], self.index[rows], self.value[rows])
+
     def take(self, members: Sequence[int] | Indices) -> Changes:
         """Returns the table of the given members, renumbered 0, 1, ... in the given order."""
         wanted = np.asarray(members, dtype=np.int64)

@@ -16,7 +16,7 @@ from batchlp_cli.backends.base import load_backend
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import OutputError, UsageError
 from batchlp_cli.families import branching_children, find_family, relaxed, single
-from batchlp_cli.files.ledger import write_beside
+from batchlp_cli.files.ledger import replace_file
 from batchlp_cli.files.mps_writer import write_mps
 from batchlp_cli.files.results import output_errors
 from batchlp_cli.kkt import verify
@@ -132,4 +132,4 @@ def _write(path: Path, text: str, force: bool) -> None:
     with output_errors(path):
         if path.exists() and not force and path.read_bytes() != content:
             raise OutputError(f"{path} is there with other content; choose another folder with -o, or replace it with --force")
-        write_beside(path.with_name(f".part-{path.name}"), path, [content], durable=False)
+        replace_file(path, [content])

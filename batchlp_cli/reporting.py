@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from batchlp_cli.files.ledger import write_beside
+from batchlp_cli.files.ledger import replace_file
 from batchlp_cli.files.results import output_errors
 from batchlp_cli.files.stored import StoredFolder, collect_rows, open_stored, stored_rows, stored_traces
 from batchlp_cli.report.comparison import Comparison
@@ -97,8 +97,7 @@ def _write(target: Path, texts: Iterable[str]) -> None:
             sys.stdout.write(text)
         return
     with output_errors(target):
-        part = target.with_name(f".{target.name}.part")
-        write_beside(part, target, (text.encode("utf-8", "backslashreplace") for text in texts), durable=False)
+        replace_file(target, (text.encode("utf-8", "backslashreplace") for text in texts))
 
 
 def _csv_lines(runs: Sequence[StoredRun]) -> Iterator[str]:

@@ -5,12 +5,11 @@ It works in windows bounded by memory, times every stage, and tells a listener w
 
 from __future__ import annotations
 
-import math
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from batchlp_cli.batch import LPBatch
@@ -26,7 +25,16 @@ from batchlp_cli.interrupts import Interruptions
 from batchlp_cli.preparation import Preparation
 from batchlp_cli.producers import Producer, Window, scenario_groups
 from batchlp_cli.recorder import Recorder
-from batchlp_cli.report.rows import RESULT_FIELDS, SCHEMA_VERSION, Source, machine, peak_memory_bytes, settings_digest, versions
+from batchlp_cli.report.rows import (
+    RESULT_FIELDS,
+    SCHEMA_VERSION,
+    Source,
+    machine,
+    peak_memory_bytes,
+    settings_digest,
+    settings_record,
+    versions,
+)
 from batchlp_cli.safe_bound import needs_scipy
 from batchlp_cli.settings import BackendName, Selection, SolutionFormat, SolveSettings
 from batchlp_cli.solution import Solution, Status, Verdict
@@ -156,10 +164,12 @@ class Pipeline:
         self.recorder = Recorder(None, self.options.solutions, self.digest, lambda event: None, {})
         self.recorder.listen_also(result.add)
         self.groups = {}
-        for window in scenario_groups(producer, core, self.settings.memory_bytes, held=solution.x):
-            self.sources = window.sources
-            self.solve_window(window.groups)
-        self.recorder, self.sources, self.groups = kept
+        try:
+            for window in scenario_groups(producer, core, self.settings.memory_bytes, held=solution.x):
+                self.sources = window.sources
+                self.solve_window(window.groups)
+        finally:
+            self.recorder, self.sources, self.groups = kept
         return Study(seen, mean.batch.base.sign * verdict.objective, result)
 
     def _solve_one(self, batch: LPBatch) -> tuple[Solution, Verdict]:
@@ -296,8 +306,6 @@ class Pipeline:
         """Keeps what is finished and returns the report."""
         self.recorder.flush()
         totals = self.recorder.totals
-        settings = {k: v for k, v in asdict(self.settings).items() if k not in ("careful", "watch", "starts")}
-        settings["time_limit"] = None if math.isinf(self.settings.time_limit) else self.settings.time_limit
         report: dict[str, object] = {
             "schema_version": SCHEMA_VERSION,
             "state": state,
@@ -310,7 +318,8 @@ class Pipeline:
             "wall_time": round(time.perf_counter() - self.options.started, 6),
             "stage_times": {stage: round(seconds, 6) for stage, seconds in self.stages.seconds.items()},
             "peak_memory_bytes": peak_memory_bytes(),
-            "settings": settings | {"solutions": str(self.options.solutions), "warm_start": self._warm_start},
+            "settings": settings_record(self.settings)
+            | {"solutions": str(self.options.solutions), "warm_start": self._warm_start},
             "settings_digest": self.digest,
             "shard": list(self.options.shard) if self.options.shard else None,
             "versions": versions(),

@@ -120,9 +120,8 @@ class Solver:
         members = sorted(found)
         inner = batch.take(members)
         starts = [found[member][0] for member in members]
-        for i, claim in highs.cross_over(inner, starts, settings):
-            with self.stages.timed("verify"):
-                (verdict,) = verify(inner.take([i]), [claim], settings.tol)
+        claims = ((0, i, claim) for i, claim in highs.cross_over(inner, starts, settings))
+        for _, i, (claim, verdict) in self._judged([inner], claims, settings.tol):
             if verdict.verified and claim.status is Status.OPTIMAL:
                 yield members[i], [found[members[i]], (claim, verdict)]
                 continue
@@ -142,7 +141,13 @@ class Solver:
         self, batches: Sequence[LPBatch], backend: Backend, settings: SolveSettings, warm_start: Solution | None
     ) -> Iterator[tuple[int, int, Tried]]:
         """Yields (batch, member) with the backend's claim and the referee's word on it."""
-        claims = ready_lists(_claims(batches, backend, settings, warm_start))
+        yield from self._judged(batches, _claims(batches, backend, settings, warm_start), settings.tol)
+
+    def _judged(
+        self, batches: Sequence[LPBatch], claimed: Iterator[tuple[int, int, Solution]], tol: float
+    ) -> Iterator[tuple[int, int, Tried]]:
+        """Yields claims about members of batches with the referee's word on them, as they come."""
+        claims = ready_lists(claimed)
         matrix: Matrix | None = None  # of the batch judged last; of one only, as memory is bounded
         while True:
             if self._before_waiting is not None:
@@ -156,7 +161,7 @@ class Solver:
                 with self.stages.timed("verify"):
                     if matrix is None or matrix.rows is not batches[k].base.rows:
                         matrix = Matrix(batches[k].base.rows, len(batches[k]))
-                    verdicts = verify(batches[k].take(members), solutions, settings.tol, matrix)
+                    verdicts = verify(batches[k].take(members), solutions, tol, matrix)
                 for member, solution, verdict in zip(members, solutions, verdicts, strict=True):
                     yield k, member, (solution, verdict)
 

@@ -34,12 +34,11 @@ from batchlp_cli.families import (
     set_cover,
 )
 from batchlp_cli.files.discover import discover
-from batchlp_cli.files.read import ModelReader, ReadRequest
-from batchlp_cli.grouping import Grouper
 from batchlp_cli.kkt import verify
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import SolveSettings, available_cores
 from batchlp_cli.solution import Solution
+from batchlp_cli.studies.comparing import group_batches
 
 Batches = list[LPBatch]
 
@@ -63,13 +62,7 @@ def children_of(root: LinearProgram, most: int) -> LPBatch:
 
 def read_folder(folder: Path) -> Batches:
     """Returns the batches of a folder of files."""
-    settings = SolveSettings()
-    grouper = Grouper(1 << 40)
-    with ModelReader(settings) as reader:
-        for outcome in reader.read(ReadRequest.of(i, None, None) for i in discover([str(folder)]).inputs):
-            if outcome.lp is not None:
-                grouper.add(outcome.key, outcome.lp, outcome.matrix_digest)
-    return [group.batch for group in grouper.take_batches()]
+    return [batch for _, batch in group_batches(discover([str(folder)]), None, SolveSettings())]
 
 
 def generated() -> Iterator[tuple[str, Callable[[], Batches]]]:

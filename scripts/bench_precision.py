@@ -20,10 +20,9 @@ from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.families.catalogue import FAMILIES
 from batchlp_cli.files.discover import discover
-from batchlp_cli.files.read import ModelReader, ReadRequest
-from batchlp_cli.grouping import Grouper
 from batchlp_cli.kkt import verify
 from batchlp_cli.settings import SolveSettings
+from batchlp_cli.studies.comparing import group_batches
 
 MODELS = (
     ("set-cover", "200x400"),
@@ -65,13 +64,7 @@ def compare(name: str, batch: LPBatch, repeats: int, limit: int) -> None:
 
 def read(path: Path) -> list[LPBatch]:
     """Returns the batches of a file or a folder."""
-    wanted = [found for found in discover([str(path)]).inputs if not found.problem]
-    grouper = Grouper(1 << 40)
-    with ModelReader(SolveSettings(jobs=1)) as reader:
-        for outcome in reader.read(ReadRequest.of(found, None, None) for found in wanted):
-            if outcome.lp is not None:
-                grouper.add(outcome.key, outcome.lp, outcome.matrix_digest)
-    return [group.batch for group in grouper.take_batches()]
+    return [batch for _, batch in group_batches(discover([str(path)]), None, SolveSettings(jobs=1))]
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ ORDER: Mapping[str, Order] = {
         ("exact_sums",),
         ("batch", "solution", "settings", "processes", "interrupts", "events", "pump"),
         ("problem", "worker", "status", "watch"),
-        ("errors", "matrix", "__init__"),
+        ("cache", "errors", "matrix", "__init__"),
     ),
     "commands": (
         ("__init__",),
@@ -130,7 +130,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "rich": ("console", "console_report"),
     "highspy": ("backends.highs", "files.read"),
     "zstandard": ("files.decompress",),
-    "platformdirs": ("files", "backends.auto.cost", "backends.pdhg.kernels.cache"),
+    "platformdirs": ("cache",),
     "torch": ("backends.pdhg",),
     "triton": ("backends.pdhg.kernels",),
     "numba": ("backends.pdhg.kernels",),

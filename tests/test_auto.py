@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from batchlp_cli.backends.auto import cost, together
+from batchlp_cli.backends.auto import together
 from batchlp_cli.backends.auto.cost import Profile, load_profile, profile_path, save_profile
 from batchlp_cli.backends.auto.policy import (
     PolicyParameters,
@@ -28,6 +30,7 @@ from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.backends.pdhg.parameters import PdhgParameters
 from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.batch import LPBatch
+from batchlp_cli.cache import VARIABLE
 from batchlp_cli.errors import BackendMissing
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import DECIDED, Status
@@ -222,9 +225,30 @@ def test_without_the_lanes_libraries_highs_solves_all(monkeypatch: pytest.Monkey
         LanesFirst(2)
 
 
+def test_where_no_kernel_can_be_loaded_highs_solves_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library that is there and breaks as it is loaded costs auto its lanes and nothing else; pdhg by name says so."""
+    for name in ("numba_kernel", "torch_kernel"):
+        broken = f"batchlp_cli.backends.pdhg.kernels.{name}"
+        monkeypatch.setitem(sys.modules, broken, ModuleType(broken))
+    batch = scenario_batch(5, 150)
+    slow = LPBatch.of([replace(batch.member(i), offset=DAWDLES if i else 0.0) for i in range(150)])
+    backend = AutoBackend(2, parameters=LANES_TAKE_ALL)
+    backend._highs.close()
+    backend._highs = HighsBackend(2, worker="tests.highs_faults:make_faulty_handler")
+    claims = solve_all(backend, slow)
+    judge(slow, claims)
+    assert {claim.backend for claim in claims} == {"highs"}
+    assert "lanes could not be loaded" in backend.choices()[0]
+    backend.close()
+    first = LanesFirst(2)
+    with pytest.raises(BackendMissing, match="cannot be loaded"):
+        solve_all(first, batch)
+    first.close()
+
+
 def test_profile_is_kept_and_never_trusted_blindly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A profile comes back on the machine that measured it; a damaged one, or another machine's, is as none."""
-    monkeypatch.setenv(cost.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
     assert load_profile() == Profile()
     measured = Profile(((100, 2e-8), (1000, 4e-7)), calibrated=True)
     assert save_profile(measured) == profile_path()

@@ -5,19 +5,23 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import signal
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from batchlp_cli.errors import UsageError
+from batchlp_cli.commands import exit_code_of
+from batchlp_cli.errors import Interrupted, UsageError
 from batchlp_cli.files.decompress import decompress
 from batchlp_cli.files.inputs import compression_of
 from batchlp_cli.files.mps_family import FamilyReader
 from batchlp_cli.files.scenario_cells import What
 from batchlp_cli.files.smps import Program, SmpsFiles, find_smps, read_program
 from batchlp_cli.files.smps_stoch import COEFFICIENT
+from batchlp_cli.producers import scenario_groups
 from tests.command import batchlp, rows_of
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -70,6 +74,21 @@ def test_wait_and_see_mean_and_expected_result_by_hand(tmp_path: Path) -> None:
     assert found["wait_and_see"] == pytest.approx(-70)
     assert found["mean_value"] == pytest.approx(-70)
     assert found["mean_solution"] == pytest.approx(-58.75)
+
+
+def test_an_interrupted_study_of_the_mean_still_counts_the_scenarios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal while the mean's first stage is tried leaves a report with the rows and groups of the scenarios themselves."""
+    program(tmp_path, INDEP)
+
+    def interrupted(*given: object, held: object = None) -> Iterator[object]:
+        if held is not None:
+            raise Interrupted(signal.SIGTERM)
+        yield from scenario_groups(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("batchlp_cli.run.scenario_groups", interrupted)
+    assert exit_code_of(["solve", "--smps", str(tmp_path / "p"), "-o", str(tmp_path / "run"), "-q"], 0.0) == 143
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert (report["state"], report["rows"], len(report["groups"])) == ("interrupted", 2, 1)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import click
 
 from batchlp_cli.commands.options import option, output_options
 from batchlp_cli.errors import UsageError
-from batchlp_cli.settings import SolveSettings, available_cores
+from batchlp_cli.settings import SolveSettings
 from batchlp_cli.worker import start_server
 
 EPILOG = """\b
@@ -73,7 +73,7 @@ def command(**flags: Any) -> int:
     asked = {name: flags[name] for name in ("members", "seed", "vary")}
     recipe = Recipe(family=family.name, size=flags["size"] or family.size, form=Form(flags["as"]), **asked)
     talk = Talk(flags["format"], quiet=flags["quiet"], verbose=flags["verbose"])
-    settings = SolveSettings(jobs=min(available_cores(), 1))
+    settings = SolveSettings(jobs=1)
     records = list(write_family(recipe, settings, flags["output"], force=flags["force"]))
     talk.show_records(records, COLUMNS)
     fewer = f", all that the root has of the {recipe.members} asked for" if len(records) < recipe.members else ""

@@ -217,6 +217,11 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
+def replace_file(target: Path, chunks: Iterable[bytes]) -> None:
+    """Writes a file that stands alone, beside its place and renamed, without waiting for the disk."""
+    write_beside(target.with_name(f".part-{target.name}"), target, chunks, durable=False)
+
+
 def write_beside(part: Path, target: Path, chunks: Iterable[bytes], *, durable: bool = True) -> None:
     """Writes a file beside and renames it into its place, so that the target is at all times the old or the new file.
 

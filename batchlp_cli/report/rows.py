@@ -9,7 +9,7 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from batchlp_cli import __version__
 from batchlp_cli.batch import Labels
@@ -152,6 +152,12 @@ def duplicate_row(source: Source, original: Row) -> Row:
     """Returns the row of an input that names the same file as an earlier one: its verdict under its own name."""
     same = {"name": source.name, "input": source.shown, "duplicate_of": original["input"], "read_time": 0.0, "solve_time": 0.0}
     return original | same
+
+
+def settings_record(settings: SolveSettings) -> Row:
+    """Returns what a report tells of settings: what a user can ask for, null where a limit is none."""
+    told = {key: value for key, value in asdict(settings).items() if key not in ("careful", "watch", "starts")}
+    return told | {"time_limit": finite(settings.time_limit)}
 
 
 def settings_digest(

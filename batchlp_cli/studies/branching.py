@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from batchlp_cli.errors import UsageError
 from batchlp_cli.events import Listen, Note, Progress
 from batchlp_cli.kkt import dual_bound
 from batchlp_cli.problem import LinearProgram, Vector
-from batchlp_cli.settings import BackendName, SolveSettings
+from batchlp_cli.settings import BackendName
 from batchlp_cli.solution import Solution, Status, Verdict
 from batchlp_cli.solving import Solver, Tried, Tries
 from batchlp_cli.studies.choosing import choose
@@ -204,10 +203,8 @@ def solve_children(batch: LPBatch, root: Tried, cutoff: float, solver: Solver, l
     part = batch.take(left)
     choice = choose_backend(part, solver.settings)
     listen(Note(f"{batch.base.name}: {left.size} of {len(batch)} children to solve: {choice.reason}", level=2))
-    settings = with_cutoff(solver.settings, cutoff)
-    for done, (member, tries) in enumerate(
-        solver.solve_batch(part, choice.backend, settings=settings, warm_start=solution), start=1
-    ):
+    settings = solver.settings
+    for done, (member, tries) in enumerate(solver.solve_batch(part, choice.backend, warm_start=solution), start=1):
         child = int(left[member])
         children[child] = child_of(batch.member(child), tries, float(first[child]), cutoff)
         listen(Progress("children", done, int(left.size)))
@@ -224,14 +221,6 @@ def is_loose(child: Child, tol: float) -> bool:
     """Tells whether a child's bound is far below what its value may be: points within tolerance may say little, since a small
     reduced cost is priced at a bound that may be large, and a small violation at a row dual that may be."""
     return child.state is ChildState.OPTIMAL and child.high - child.bound > LOOSE * tol * (1.0 + abs(child.value))
-
-
-def with_cutoff(settings: SolveSettings, cutoff: float) -> SolveSettings:
-    """Returns settings that tell a backend, if it knows cutoffs, to stop a member whose bound passes this one."""
-    if math.isinf(cutoff) or "cutoff" not in {f.name for f in fields(settings)}:
-        return settings
-    given: dict[str, Any] = {"cutoff": cutoff}
-    return replace(settings, **given)
 
 
 def child_of(lp: LinearProgram, tries: Tries, first_bound: float, cutoff: float) -> Child:

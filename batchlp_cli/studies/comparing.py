@@ -11,14 +11,16 @@ from pathlib import Path
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import NothingReadable
 from batchlp_cli.files.discover import Discovery
-from batchlp_cli.files.ledger import write_beside
+from batchlp_cli.files.ledger import replace_file
 from batchlp_cli.files.read import ModelReader, ReadRequest
 from batchlp_cli.files.results import output_errors
 from batchlp_cli.grouping import Grouper
+from batchlp_cli.report.comparison import SHIFT
+from batchlp_cli.report.profile import shifted_mean
 from batchlp_cli.report.rows import SCHEMA_VERSION, finite, machine, versions
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.studies.comparison import Comparison
-from batchlp_cli.studies.crossover import Crossover, find_crossover, shifted_mean
+from batchlp_cli.studies.crossover import Crossover, find_crossover
 
 Record = dict[str, object]
 
@@ -80,8 +82,9 @@ def outcome_of(found: Sequence[Comparison], sides: tuple[str, str], settings: So
     """Puts the sizes or groups together."""
     crossover = find_crossover([c.timed for c in found])
     words = crossover.in_words(*sides, [c.timed for c in found])
-    means = [shifted_mean([t for c in found for t in c.sides[k].seconds]) for k in (0, 1)]
-    words += f"; shifted geometric means {means[0]:.3g} s ({sides[0]}) and {means[1]:.3g} s ({sides[1]}) an LP"
+    means = [shifted_mean([t for c in found for t in c.sides[k].seconds], SHIFT) for k in (0, 1)]
+    shown = " and ".join(f"{mean:.3g} s ({side})" for mean, side in zip(means, sides, strict=True))
+    words += f"; shifted geometric means {shown} an LP"
     failed = sum(side.failed for c in found for side in c.sides)
     if failed:
         words += f"; {failed} members without a proved verdict, counted with the limit of {settings.time_limit:g} s"
@@ -97,13 +100,13 @@ def write_comparison(folder: Path, outcome: Outcome) -> Iterator[str]:
     document |= {"disagreements": outcome.disagreements, "versions": versions(), "machine": machine()}
     with output_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / "compare.json", json.dumps(document, indent=1) + "\n")
+        replace_file(folder / "compare.json", [json.dumps(document, indent=1).encode(), b"\n"])
         yield f"times and crossover are in {folder / 'compare.json'}"
         picture = _picture(outcome)
         if picture is None:
             yield "no figure: needs two sizes and matplotlib (pip install 'batchlp[report]')"
             return
-        _write(folder / "crossover.svg", picture)
+        replace_file(folder / "crossover.svg", [picture.encode("utf-8")])
         yield f"the curve is in {folder / 'crossover.svg'}"
 
 
@@ -122,7 +125,3 @@ def _picture(outcome: Outcome) -> str | None:
     sizes = [int(str(r["nonzeros"])) for r in known]
     speedups = [float(str(r["speedup"])) for r in known]
     return draw_crossover(outcome.sides, sizes, speedups, repeats, found.at, interval, outcome.words)
-
-
-def _write(path: Path, text: str) -> None:
-    write_beside(path.with_name(f".part-{path.name}"), path, [text.encode("utf-8")], durable=False)

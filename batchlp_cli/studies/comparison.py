@@ -149,10 +149,11 @@ def _solve(backend: Backend, batch: LPBatch, settings: SolveSettings) -> tuple[f
 
 def _take_in(side: Side, seconds: float, judged: Sequence[tuple[Solution, Verdict]], settings: SolveSettings, words: str) -> None:
     """Adds a repeat to a side. Members without a verdict bring their time up to the limit, spread over the cores."""
-    failed = [solution for solution, verdict in judged if not verdict.verified]
-    lost = sum(max(0.0, settings.time_limit - s.seconds) for s in failed) / settings.jobs if failed else 0.0
-    side.seconds.append((seconds + (lost if math.isfinite(lost) else 0.0)) / len(judged))
-    side.failures |= {i for i, (_, verdict) in enumerate(judged) if not verdict.verified}
+    failed = {i: solution for i, (solution, verdict) in enumerate(judged) if not verdict.verified}
+    limit = settings.time_limit if math.isfinite(settings.time_limit) else 0.0
+    lost = sum(max(0.0, limit - solution.seconds) for solution in failed.values()) / settings.jobs
+    side.seconds.append((seconds + lost) / len(judged))
+    side.failures |= failed.keys()
     side.words = words
     for solution, verdict in judged:
         if verdict.verified and solution.status is Status.OPTIMAL:

@@ -93,13 +93,5 @@ def _passes(x: np.ndarray, y: np.ndarray) -> list[tuple[float, bool]]:
     return found
 
 
-def shifted_mean(times: Sequence[float], shift: float = 1e-3) -> float:
-    """Returns the shifted geometric mean: exp(mean log(t + shift)) - shift; NaN without times.
-
-    The shift, a millisecond, keeps times that nobody notices from deciding. [T. Achterberg, Constraint Integer Programming, 2007]
-    """
-    return float(np.exp(np.mean(np.log(np.asarray(times) + shift))) - shift) if len(times) else math.nan
-
-
 def _median(values: Sequence[float] | np.ndarray) -> float:
     return float(np.median(values))

@@ -22,7 +22,7 @@ from batchlp_cli.files.read import ModelReader, ReadRequest
 from batchlp_cli.files.results import RunFolder, output_errors
 from batchlp_cli.interrupts import Interruptions
 from batchlp_cli.problem import LinearProgram
-from batchlp_cli.report.rows import SCHEMA_VERSION, Row, Source, json_line, machine, settings_digest, versions
+from batchlp_cli.report.rows import SCHEMA_VERSION, Row, Source, json_line, machine, settings_digest, settings_record, versions
 from batchlp_cli.settings import SolutionFormat, SolveSettings
 from batchlp_cli.solving import Solver
 from batchlp_cli.studies.branching import BranchOptions, branch_model
@@ -70,9 +70,7 @@ def branching(options: BranchOptions, incumbent: Path | None = None) -> Study:
     values = None if incumbent is None else read_values(incumbent)
 
     def study(lp: LinearProgram, source: Source, digest: str, solver: Solver, listen: Listen) -> Studied:
-        given = options
-        if values is not None:
-            given = replace(options, cutoff=lp.sign * objective_of(lp, incumbent_point(lp, values)))
+        given = options if values is None else replace(options, cutoff=_cutoff_of(lp, values))
         result = branch_model(lp, given, solver, listen)
         return *branch_rows(result, source, digest), result.tightened() if result.fixings and not result.closed else None
 
@@ -84,13 +82,16 @@ def tightening(options: TightenOptions, incumbent: Path | None = None) -> Study:
     values = None if incumbent is None else read_values(incumbent)
 
     def study(lp: LinearProgram, source: Source, digest: str, solver: Solver, listen: Listen) -> Studied:
-        given = options
-        if values is not None:
-            given = replace(options, cutoff=lp.sign * objective_of(lp, incumbent_point(lp, values)))
+        given = options if values is None else replace(options, cutoff=_cutoff_of(lp, values))
         result = tighten_model(lp, given, solver, listen)
         return *tighten_rows(result, source, digest), result.tightened
 
     return Study("tighten", TIGHTEN_FIELDS, tighten_words, options, study)
+
+
+def _cutoff_of(lp: LinearProgram, values: dict[str, float]) -> float:
+    """Returns the objective of an incumbent, in the model's own sense."""
+    return lp.sign * objective_of(lp, incumbent_point(lp, values))
 
 
 def run_study(discovery: Discovery, study: Study, options: StudyOptions, listen: Listen) -> Row:
@@ -193,7 +194,7 @@ class _Course:
         """Returns the report of the run, and keeps it in the run folder."""
         done = len(self.models_done)
         code = 3 if not self.readable else int(self.verified < done)
-        settings = {k: str(v) for k, v in asdict(self.options.settings).items() if k != "careful"}
+        settings = settings_record(self.options.settings)
         report: Row = {"schema_version": SCHEMA_VERSION, "study": self.study.name, "state": "finished", "exit_code": code}
         report |= {"models": done, "rows": self.rows, "verified": self.verified, "results": self.models_done}
         report |= {"wall_time": round(time.perf_counter() - self.options.started, 6), "settings": settings}

@@ -9,11 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-import platformdirs
 
+from batchlp_cli.cache import cache_root
 from batchlp_cli.problem import LinearProgram
 
-VARIABLE = "BATCHLP_CACHE_DIR"
 SIZES = ((600, 600, 1800), (3000, 3000, 9000), (20000, 20000, 60000))
 """Rows, columns and nonzeros that are measured: within the caches, at their edge, beyond."""
 
@@ -41,7 +40,7 @@ class Profile:
 
 def profile_path() -> Path:
     """Returns the file of the machine's profile: below $BATCHLP_CACHE_DIR, or below the user's cache folder."""
-    return Path(os.environ.get(VARIABLE) or platformdirs.user_cache_path("batchlp")) / "profile.json"
+    return cache_root() / "profile.json"
 
 
 def load_profile() -> Profile:

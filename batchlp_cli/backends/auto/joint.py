@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 
 from batchlp_cli.backends.auto.cost import Profile
 from batchlp_cli.backends.auto.policy import PolicyParameters
-from batchlp_cli.backends.auto.steering import Steering
+from batchlp_cli.backends.auto.steering import TICK, Steering
 from batchlp_cli.backends.auto.stint import Stint
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.batch import LPBatch
+from batchlp_cli.errors import BackendMissing
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import DECIDED, Solution, Status
 
 if TYPE_CHECKING:
     from batchlp_cli.backends.pdhg.solve import PdhgBackend
 
-TICK = 0.05  # seconds between two looks at what could be done better
 Claim = tuple[bool, int, int, Solution]  # (from lanes, batch, member, claim)
 
 
@@ -41,11 +41,13 @@ class Joint:
         jobs: int,
         parameters: PolicyParameters,
         profile: Profile,
+        warm_start: Solution | None = None,
     ) -> None:
+        """warm_start: a solution of the base, from which the members of all batches start."""
         self.batches, self.settings, self.highs, self.jobs = batches, settings, highs, jobs
-        highs.open(batches, settings)
+        highs.open(batches, settings, warm_start.basis if warm_start is not None else None)
         self.lanes: PdhgBackend | None = None
-        self.starts: list[Solution | None] = [None] * len(batches)
+        self.starts = [warm_start] * len(batches)
         self.stint: Stint | None = None
         self._load_lanes = load_lanes
         self._events: SimpleQueue[Claim | Stint | BaseException] = SimpleQueue()
@@ -60,11 +62,6 @@ class Joint:
     def inherit(self, before: Joint) -> None:
         """Takes over the lanes of an earlier call, whose kernels are compiled."""
         self.lanes, self._lanes_thread = before.lanes, before._lanes_thread
-
-    def start_from(self, warm_start: Solution) -> None:
-        """Starts the members of all batches from a solution of their base."""
-        self.highs.open(self.batches, self.settings, warm_start.basis)
-        self.starts = [warm_start] * len(self.batches)
 
     def give_all_to_lanes(self) -> None:
         """Lets lanes take all members, batch after batch, and HiGHS only what they give up."""
@@ -164,8 +161,11 @@ class Joint:
                 batch, start = self.batches[stint.k], self.starts[stint.k]
                 for member, claim in self.lanes.solve_fed(batch, self.settings, stint, stint.tiles, start):
                     self._events.put((True, stint.k, member, claim))
-        except ModuleNotFoundError as error:
-            self._steering.lose_lanes(str(error))
+        except BackendMissing as error:
+            if self._steering.lanes_first:  # lanes were asked for by name
+                self._events.put(error)
+            else:
+                self._steering.lose_lanes(str(error))
         except BaseException as error:
             self._events.put(error)
         self._events.put(stint)
@@ -196,7 +196,8 @@ class Joint:
             self.starts[k] = claim
         self._open[k].discard(member)
         self._left -= 1
-        yield k, member, replace(claim, earlier=self._earlier.pop((k, member), ()))
+        earlier = self._earlier.pop((k, member), ())
+        yield k, member, replace(claim, earlier=earlier) if earlier else claim
 
     def _gave_up(self, claim: Solution) -> bool:
         """Tells whether lanes came to no answer; a limit that the user set is one."""
@@ -206,7 +207,7 @@ class Joint:
 
     def _highs_has(self, k: int, member: int) -> bool:
         course = self.highs.courses[k]
-        return member in course.at_work() or course.has_returned(member)
+        return course.is_at_work(member) or course.has_returned(member)
 
     def _lanes_have(self, k: int, member: int) -> bool:
         return self.stint is not None and self.stint.k == k and member in self.stint.held

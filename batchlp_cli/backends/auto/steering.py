@@ -25,7 +25,7 @@ from batchlp_cli.solution import Solution
 if TYPE_CHECKING:
     from batchlp_cli.backends.pdhg.solve import PdhgBackend
 
-TICK = 0.05  # seconds: more often is not looked
+TICK = 0.05  # seconds between two looks at what could be done better
 
 
 class Books(Protocol):

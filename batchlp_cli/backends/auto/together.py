@@ -66,11 +66,10 @@ class AutoBackend:
         self, batches: Sequence[LPBatch], settings: SolveSettings, warm_start: Solution | None
     ) -> Iterator[tuple[int, int, Solution]]:
         lanes = None if settings.careful or not lanes_are_installed() else lambda: self._load_lanes(settings)
-        before, joint = self._joint, Joint(batches, settings, self._highs, lanes, self._jobs, self._parameters, self._profile)
+        before = self._joint
+        joint = Joint(batches, settings, self._highs, lanes, self._jobs, self._parameters, self._profile, warm_start)
         if before is not None:
             joint.inherit(before)
-        if warm_start is not None:
-            joint.start_from(warm_start)
         self._joint = joint
         if self._closed:
             return

@@ -6,7 +6,7 @@ Bases are tried while that saves time, which is measured; so a batch whose membe
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -102,7 +102,7 @@ class ChunkSolver:
         while left.size:
             member, left = int(left[0]), left[1:]
             explores = bunch is not None and left.size > 0 and self._explores()
-            claim = session.solve(_of(changes, member), mode, self._settings, want_basis=explores)
+            claim = session.solve(changes.of_member(member), mode, self._settings, want_basis=explores)
             claims.append((member, claim))
             self._solve_seconds += 0.1 * (claim.seconds - self._solve_seconds)
             if explores and bunch is not None and claim.status is Status.OPTIMAL and claim.basis is not None:
@@ -153,7 +153,7 @@ class ChunkSolver:
         m, n = self._base.m, self._base.n
         count = sum(part.size for part in found.members)
         return ChunkAnswer(
-            claims=[(member, _without_basis(claim)) for member, claim in claims],
+            claims=[(member, replace(claim, basis=None)) for member, claim in claims],
             shared=np.concatenate([*found.members, np.zeros(0, dtype=np.int64)]),
             x=np.concatenate([*found.points, np.zeros((0, n))]),
             basis=np.repeat(np.arange(len(found.bases)), [part.size for part in found.members]),
@@ -161,16 +161,3 @@ class ChunkSolver:
             r=np.array([basis.r for basis in found.bases]).reshape(-1, n),
             seconds=seconds / count if count else 0.0,
         )
-
-
-def _without_basis(claim: Solution) -> Solution:
-    return Solution(
-        claim.status, claim.x, claim.y, claim.r, claim.ray, None, claim.iterations, claim.seconds, claim.backend, claim.method,
-        claim.message,
-    )  # fmt: skip
-
-
-def _of(changes: Changes, member: int) -> Changes:
-    rows = changes.rows_of(member)
-    numbers = np.zeros(rows.stop - rows.start, dtype=np.int64)
-    return Changes(numbers, changes.field[rows], changes.index[rows], changes.value[rows])

@@ -121,6 +121,10 @@ class Convoy:
         chunks = {member: when for members, when in list(self._out.items()) for member in members}
         return self.course.at_work() | chunks
 
+    def is_at_work(self, member: int) -> bool:
+        """Tells whether a worker has a member, alone or in a chunk. From any thread."""
+        return self.course.is_at_work(member) or any(member in members for members in list(self._out))
+
     def choice(self) -> str:
         """Returns the choice of mode, and how many members needed no solver, in words."""
         words = self.course.choice()

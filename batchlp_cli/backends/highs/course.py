@@ -10,12 +10,10 @@ from contextlib import suppress
 from functools import partial
 from typing import cast
 
-import numpy as np
-
 from batchlp_cli.backends.highs.session import Mode
 from batchlp_cli.backends.highs.trial import ModeTrial
 from batchlp_cli.backends.highs.worker import MemberTask, Opening
-from batchlp_cli.batch import Changes, LPBatch
+from batchlp_cli.batch import LPBatch
 from batchlp_cli.processes import Ending, Outcome, Task
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Basis, Solution, Status
@@ -110,6 +108,10 @@ class Course:
         """Returns the members that workers have, with the time.perf_counter() at which each was given. From any thread."""
         return {member: when for member, (_, _, when) in list(self._given.items())}
 
+    def is_at_work(self, member: int) -> bool:
+        """Tells whether a worker has a member. From any thread."""
+        return member in self._given
+
     @property
     def is_measured(self) -> bool:
         """Tells whether enough members were timed to know the faster mode."""
@@ -134,7 +136,7 @@ class Course:
     def _payload(self, member: int, mode: Mode, slot: int, fresh: bool) -> MemberTask:
         """Returns what a worker is sent for a member; the opening goes along if its process does not hold it."""
         start = self._starts[member] if self._starts is not None else None
-        return MemberTask(self._id, _changes_of(self._batch, member), mode, self.opening_for(slot, fresh), start)
+        return MemberTask(self._id, self._batch.changes.of_member(member), mode, self.opening_for(slot, fresh), start)
 
     def _deadline(self) -> float | None:
         limit = self._settings.time_limit
@@ -184,10 +186,3 @@ class Course:
 
 def _failure(status: Status, mode: Mode, outcome: Outcome, message: str) -> Solution:
     return Solution(status, seconds=outcome.seconds, backend="highs", method=str(mode), message=message)
-
-
-def _changes_of(batch: LPBatch, member: int) -> Changes:
-    rows = batch.changes.rows_of(member)
-    table = batch.changes
-    numbers = np.zeros(rows.stop - rows.start, dtype=np.int64)
-    return Changes(numbers, table.field[rows], table.index[rows], table.value[rows])

@@ -40,6 +40,12 @@ class Reduction:
     hints: tuple[Vector, ...] = ()
 
 
+def keep_whole(batch: LPBatch, At: sp.csr_array) -> Reduction:
+    """Returns a batch as it is, with a way back that changes nothing; At: A.T by rows."""
+    m, n = batch.base.m, batch.base.n
+    return Reduction(batch, Restoration(batch.base.A, At, np.arange(m), np.arange(n), ()))
+
+
 def reduce_batch(batch: LPBatch, parameters: ReductionParameters) -> Reduction:
     """Returns the reduced batch; a batch of members without rows or columns stays as it is."""
     work = _Work(batch, parameters)

@@ -21,7 +21,7 @@ from batchlp_cli.backends.pdhg.lanes import WIDTHS, Lanes
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
 from batchlp_cli.backends.pdhg.parameters import KernelName, PdhgParameters
 from batchlp_cli.backends.pdhg.parameters import Precision as Arithmetic
-from batchlp_cli.backends.pdhg.reduction import ReductionParameters, reduce_batch
+from batchlp_cli.backends.pdhg.reduction import keep_whole
 from batchlp_cli.backends.pdhg.scaling import ScaledMatrix, ScalingParameters, scale_matrix
 from batchlp_cli.batch import Changes, LPBatch
 from batchlp_cli.errors import BackendMissing, UsageError
@@ -128,8 +128,6 @@ class PdhgBackend:
     ) -> Course:
         """Returns the course of a batch: matrix scaled, kernels compiled, all members waiting unless they are fed."""
         parameters = self._parameters
-        # numbers decide what presolve may do, and the bits of a member may not depend on those of its mates
-        reduction = reduce_batch(batch, ReductionParameters(passes=0))
         if alone and self._float64_alone:
             parameters = replace(parameters, precision=Arithmetic.FLOAT64)
         matrix = scale_matrix(batch.base.A, parameters.scaling)
@@ -138,7 +136,8 @@ class PdhgBackend:
         waiting[precisions[0]].extend(Entry(i) for i in range(len(batch) if feed is None else 0))
         course = Course(
             given=batch,
-            reduction=reduction,
+            # numbers decide what presolve may do, and the bits of a member may not depend on those of its mates
+            reduction=keep_whole(batch, matrix.At),
             settings=settings,
             parameters=parameters,
             kernel=kernel,
@@ -192,16 +191,18 @@ class PdhgBackend:
 
     def _prepare(self, course: Course, width: int) -> float:
         """Runs what will be compiled once on next to nothing, before any member's clock starts; returns the seconds."""
+        # a wide tile may end as a narrow one
+        needed = [(p, lanes) for p in course.waiting for lanes in {1, width} if (p, lanes == 1) not in self._ready]
+        if not needed:
+            return 0.0
         begin, watch = time.perf_counter(), course.settings.watch
         told = threading.Timer(COMPILING, watch.say if watch is not None else str, args=(COMPILING_WORDS,))
         told.daemon = True
         told.start()  # whether there is anything to compile is known only by how long it takes
         try:
-            for precision in course.waiting:
-                for lanes in {1, width}:  # a wide tile may end as a narrow one
-                    if (precision, lanes == 1) not in self._ready:
-                        rehearse(course.kernel, course.matrix, precision, lanes)
-                        self._ready.add((precision, lanes == 1))
+            for precision, lanes in needed:
+                rehearse(course.kernel, course.matrix, precision, lanes)
+                self._ready.add((precision, lanes == 1))
         finally:
             told.cancel()
         return time.perf_counter() - begin
@@ -271,8 +272,8 @@ def load_kernel(parameters: PdhgParameters, jobs: int) -> Kernel:
         from batchlp_cli.backends.pdhg.kernels.torch_kernel import TorchKernel
 
         return TorchKernel(parameters.device)
-    except ModuleNotFoundError as error:
-        raise BackendMissing(f"the backend pdhg is not installed: {error}; try: pip install 'batchlp[pdhg]'") from error
+    except ImportError as error:  # also what is there but does not go with its neighbours, as numba with a newer numpy
+        raise BackendMissing(f"the backend pdhg cannot be loaded: {error}; try: pip install 'batchlp[pdhg]'") from error
 
 
 def rehearse(kernel: Kernel, matrix: ScaledMatrix, precision: str, width: int) -> None:

@@ -9,17 +9,15 @@ import socket
 import tempfile
 from pathlib import Path
 
-import platformdirs
-
+from batchlp_cli.cache import cache_root
 from batchlp_cli.errors import ReadError
 
 
 def spool_folders() -> tuple[str, ...]:
     """Returns the folders of this process to try in turn: below BATCHLP_CACHE_DIR or the user's cache, then below the
     system's temporary folder. They are made when first needed."""
-    cache = os.environ.get("BATCHLP_CACHE_DIR") or platformdirs.user_cache_path("batchlp")
     own = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
-    return str(Path(cache) / "spool" / own), str(Path(tempfile.gettempdir()) / f"batchlp-spool-{os.getuid()}" / own)
+    return str(cache_root() / "spool" / own), str(Path(tempfile.gettempdir()) / f"batchlp-spool-{os.getuid()}" / own)
 
 
 def spool_file(folders: tuple[str, ...], key: int, ending: str, text: bytes) -> str:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
-import platformdirs
 
-VARIABLE = "BATCHLP_CACHE_DIR"
+from batchlp_cli.cache import cache_root
 
 
 def cache_folder() -> Path:
@@ -19,11 +18,10 @@ def cache_folder() -> Path:
 
     Its name holds a digest of the kernels' sources, since a cached function doesn't notice that one which it calls has changed.
     """
-    root = Path(os.environ.get(VARIABLE) or platformdirs.user_cache_path("batchlp"))
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
-    return root / f"kernels-{digest.hexdigest()[:16]}"
+    return cache_root() / f"kernels-{digest.hexdigest()[:16]}"
 
 
 def compiled(parallel: bool = False) -> Callable[[Callable[..., Any]], Any]:

@@ -26,40 +26,30 @@ from batchlp_cli.backends.pdhg.kernels.gather import (
 )
 
 
-@numba.njit(nogil=True, error_model="numpy", inline="always")
-def _move_column(one: Any, addresses: Any, place: Any, bounds: Any) -> None:
-    """Takes one column of the primal half of a step on the lanes that blocks cover; place is (start, stop, j, W, slot)."""
-    start, stop, j, width, slot = place
-    b = 0
-    while b + 64 <= width:
-        column_64(one, addresses, (start, stop, j, b, width, slot), bounds)
-        b += 64
-    if b + 32 <= width:
-        column_32(one, addresses, (start, stop, j, b, width, slot), bounds)
-        b += 32
-    if b + 16 <= width:
-        column_16(one, addresses, (start, stop, j, b, width, slot), bounds)
-        b += 16
-    if b + 8 <= width:
-        column_8(one, addresses, (start, stop, j, b, width, slot), bounds)
+def _over_blocks(by_64: Any, by_32: Any, by_16: Any, by_8: Any) -> Any:
+    """Returns what takes a matrix row in half a step on the lanes that blocks cover; place is (start, stop, row, W, slot)."""
+
+    @numba.njit(nogil=True, error_model="numpy", inline="always")
+    def move(one: Any, addresses: Any, place: Any, bounds: Any) -> None:
+        start, stop, row, width, slot = place
+        b = 0
+        while b + 64 <= width:
+            by_64(one, addresses, (start, stop, row, b, width, slot), bounds)
+            b += 64
+        if b + 32 <= width:
+            by_32(one, addresses, (start, stop, row, b, width, slot), bounds)
+            b += 32
+        if b + 16 <= width:
+            by_16(one, addresses, (start, stop, row, b, width, slot), bounds)
+            b += 16
+        if b + 8 <= width:
+            by_8(one, addresses, (start, stop, row, b, width, slot), bounds)
+
+    return move
 
 
-@numba.njit(nogil=True, error_model="numpy", inline="always")
-def _move_row(one: Any, addresses: Any, place: Any, bounds: Any) -> None:
-    """Takes one row of the dual half of a step on the lanes that blocks cover; place is (start, stop, i, W, slot)."""
-    start, stop, i, width, slot = place
-    b = 0
-    while b + 64 <= width:
-        row_64(one, addresses, (start, stop, i, b, width, slot), bounds)
-        b += 64
-    if b + 32 <= width:
-        row_32(one, addresses, (start, stop, i, b, width, slot), bounds)
-        b += 32
-    if b + 16 <= width:
-        row_16(one, addresses, (start, stop, i, b, width, slot), bounds)
-        b += 16
-    if b + 8 <= width:
-        row_8(one, addresses, (start, stop, i, b, width, slot), bounds)
+_move_column = _over_blocks(column_64, column_32, column_16, column_8)
+_move_row = _over_blocks(row_64, row_32, row_16, row_8)
 
 
 @numba.njit(nogil=True, error_model="numpy")
