@@ -141,6 +141,18 @@ def test_sensitivity_is_what_moved_bounds_cost() -> None:
     assert sensitivity(lp, np.zeros(2), np.array([0.0, 2.0])) == 2.0
 
 
+def test_an_exact_point_is_an_optimum_even_if_its_value_hangs_on_the_tolerance() -> None:
+    """x >= 4 as 1e-8 x >= 4e-8 has a price of 2e8, yet its optimum is claimed, since the point is exact."""
+    batch = LPBatch.of([lp_of("steep", [2, 1], [[1e-8, 0], [1, 1]], ([4e-8, 3], [INF, INF]), ([0, 0], [INF, 1]))])
+    (claim,) = solve_all(PdhgBackend(1), batch, ALONE)
+    assert claim.status is Status.OPTIMAL, claim.message
+    assert claim.y is not None
+    assert claim.x is not None
+    assert 1e-6 * sensitivity(batch.base, claim.x, claim.y) > 0.3
+    (verdict,) = judge(batch, [claim])
+    assert verdict.objective == pytest.approx(8.0)
+
+
 @pytest.mark.slow
 def test_infeasible_by_less_than_the_tolerance_is_not_optimal() -> None:
     """cplex2 has points that miss its rows by less than the tolerance, and none that meets them: no claim of an optimum."""

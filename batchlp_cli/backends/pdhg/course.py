@@ -182,9 +182,12 @@ class Course:
         errors = termination.errors_of(given, self.reduction.restoration.At, x, y)
         if entry.ray is not None:
             return bool(termination.merit(errors[:1])[0] <= p.margin * tol)  # only a feasible point is asked for
-        if not termination.merit(errors)[0] <= p.margin * tol:
+        merit = float(termination.merit(errors)[0])
+        if not merit <= p.margin * tol:
             return False
-        entry.marginal = tol * termination.sensitivity(given, x, y) > p.most_hanging
+        slope = termination.sensitivity(given, x, y)
+        # a value that hangs on the tolerance is settled all the same where the point is exact enough
+        entry.marginal = tol * slope > p.most_hanging and merit * slope > p.settled
         return not entry.marginal
 
     def answer(self, entry: Entry, status: Status, iterations: int, **given: Any) -> None:
