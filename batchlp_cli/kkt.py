@@ -22,6 +22,7 @@ from batchlp_cli.problem import Mask, Vector
 from batchlp_cli.products import Matrix, Numbers
 from batchlp_cli.safe_bound import lower_bound
 from batchlp_cli.solution import DECIDED, Residuals, Solution, Status, Verdict
+from batchlp_cli.status import no_verdict
 
 SLICE_BYTES = 8 << 20
 """Dense arrays of a slice of members stay near this: memory is bounded, and smaller arrays stay in cache."""
@@ -141,7 +142,7 @@ def _all_within(measures: Measures, tol: float) -> list[bool]:
 def _judge(solution: Solution, fault: str, crossed: str, ray: Word | None) -> tuple[str, tuple[str, ...]]:
     """Returns why a claim is refused before its points are looked at (empty where it is not), and notes."""
     if solution.status not in DECIDED:
-        return f"{solution.status} is no verdict", ()
+        return no_verdict(solution.status), ()
     if crossed:
         return ("", (crossed,)) if solution.status is Status.INFEASIBLE else (f"{solution.status} was claimed, but {crossed}", ())
     if fault:

@@ -29,3 +29,8 @@ class Status(StrEnum):
 
 
 DECIDED = frozenset({Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED})
+
+
+def no_verdict(status: str) -> str:
+    """Returns why an instance with a status that decides nothing is not verified, for users."""
+    return f"it ended with {status.replace('_', ' ')}, so nothing is proved"

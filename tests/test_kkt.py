@@ -147,12 +147,16 @@ def test_near_misses(miss: Callable[[float], tuple[LinearProgram, Solution]], to
 def test_other_statuses_are_no_verdicts(status: Status) -> None:
     """A limit or a failure is never verified, be its vectors good, bad or missing; what can be measured is."""
     good = judge(GOOD, replace(OPTIMAL, status=status))
-    assert (good.verified, good.objective, good.reason) == (False, None, f"{status} is no verdict")
+    assert (good.verified, good.objective, good.reason) == (
+        False,
+        None,
+        f"it ended with {status.replace('_', ' ')}, so nothing is proved",
+    )
     assert good.residuals.gap_rel == 0.0
     assert good.dual_bound == pytest.approx(93.0)
     for vectors in (Solution(status), claim(status, x=[NAN, 0], y=[1])):
         bad = judge(GOOD, vectors)
-        assert (bad.reason, bad.dual_bound) == (f"{status} is no verdict", -INF)
+        assert (bad.reason, bad.dual_bound) == (f"it ended with {status.replace('_', ' ')}, so nothing is proved", -INF)
         assert np.isnan([bad.residuals.primal_abs, bad.residuals.dual_rel, bad.residuals.gap_rel]).all()
 
 
