@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from batchlp_cli.problem import Vector
-from batchlp_cli.safe_bound import BoundParts, Numbers, bound_parts, gamma, priced, with_implied_bounds
+from batchlp_cli.products import Numbers, gamma
+from batchlp_cli.safe_bound import BoundParts, bound_parts, priced, with_implied_bounds
 from batchlp_cli.solution import Solution
 
 Word = tuple[int, str, tuple[str, ...]]

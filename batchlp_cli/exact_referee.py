@@ -25,6 +25,7 @@ from batchlp_cli.exact import (
 )
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.solution import Solution, Status
+from batchlp_cli.status import no_verdict
 
 
 class Word(StrEnum):
@@ -70,7 +71,7 @@ def judge_exactly(lp: LinearProgram, solution: Solution, tol: float) -> ExactVer
         return _judge_optimal(lp, solution.x, solution.y, tol)
     if solution.status is Status.UNBOUNDED:
         return _judge_unbounded(lp, solution.x, solution.ray, tol)
-    return _refused(f"{solution.status} is no verdict")
+    return _refused(no_verdict(solution.status))
 
 
 def _refused(reason: str) -> ExactVerdict:

@@ -19,8 +19,10 @@ import numpy as np
 from batchlp_cli.batch import Field, Indices, LPBatch
 from batchlp_cli.certificates import Word, check_farkas, check_unbounded, crossing
 from batchlp_cli.problem import Mask, Vector
-from batchlp_cli.safe_bound import Matrix, Numbers, lower_bound
+from batchlp_cli.products import Matrix, Numbers
+from batchlp_cli.safe_bound import lower_bound
 from batchlp_cli.solution import DECIDED, Residuals, Solution, Status, Verdict
+from batchlp_cli.status import no_verdict
 
 SLICE_BYTES = 8 << 20
 """Dense arrays of a slice of members stay near this: memory is bounded, and smaller arrays stay in cache."""
@@ -140,7 +142,7 @@ def _all_within(measures: Measures, tol: float) -> list[bool]:
 def _judge(solution: Solution, fault: str, crossed: str, ray: Word | None) -> tuple[str, tuple[str, ...]]:
     """Returns why a claim is refused before its points are looked at (empty where it is not), and notes."""
     if solution.status not in DECIDED:
-        return f"{solution.status} is no verdict", ()
+        return no_verdict(solution.status), ()
     if crossed:
         return ("", (crossed,)) if solution.status is Status.INFEASIBLE else (f"{solution.status} was claimed, but {crossed}", ())
     if fault:
@@ -221,12 +223,16 @@ def _primal(numbers: Numbers, x: Vector) -> tuple[Vector, Vector, Vector, Indice
     rows = np.maximum(np.maximum(lc - activity, activity - uc), 0.0)  # maximum hands a NaN on
     cols = np.maximum(np.maximum(lv - x, x - uv), 0.0)
     b = np.maximum(_finite_size(lc), _finite_size(uc))
-    nearest = np.where(x < lv, _finite_size(lv), _finite_size(uv))
     row_norm = _norm(rows)
-    relative = np.maximum(_ratio(row_norm, 1 + _norm(b)), (cols / (1 + nearest)).max(axis=1, initial=0.0))
+    relative = _ratio(row_norm, 1 + _norm(b))
+    col_norm: Vector = np.zeros(len(x))
+    if cols.any():  # a vertex seldom leaves its box at all
+        nearest = np.where(x < lv, _finite_size(lv), _finite_size(uv))
+        relative = np.maximum(relative, (cols / (1 + nearest)).max(axis=1, initial=0.0))
+        col_norm = _norm(cols)
     own: Vector = rows / (1 + b)
     worst = own.argmax(axis=1).astype(np.int64) if own.shape[1] else np.zeros(len(own), dtype=np.int64)
-    return np.hypot(row_norm, _norm(cols)), relative, own.max(axis=1, initial=0.0), worst
+    return np.hypot(row_norm, col_norm), relative, own.max(axis=1, initial=0.0), worst
 
 
 def _dual(numbers: Numbers, y: Vector, r: Vector) -> tuple[Vector, Vector]:

@@ -76,6 +76,20 @@ class Csr:
         data = np.abs(self.data) if absolute else self.data
         return sums(self.indices, data * y[self.row_of], self.shape[1])
 
+    def times_all(self, X: Doubles, *, absolute: bool = False) -> Doubles:
+        """Returns `times` of every row of X: [B, n] -> [B, m] float64."""
+        return self._sums_of_rows(self.row_of, X[:, self.indices], self.shape[0], absolute)
+
+    def transposed_times_all(self, Y: Doubles, *, absolute: bool = False) -> Doubles:
+        """Returns `transposed_times` of every row of Y: [B, m] -> [B, n] float64."""
+        return self._sums_of_rows(self.indices, Y[:, self.row_of], self.shape[1], absolute)
+
+    def _sums_of_rows(self, place: Ints, factors: Doubles, size: int, absolute: bool) -> Doubles:
+        members = len(factors)
+        places = place + size * np.arange(members, dtype=np.int64)[:, None]
+        terms = factors * (np.abs(self.data) if absolute else self.data)
+        return sums(places.ravel(), terms.ravel(), size * members).reshape(members, size)
+
     def take(self, keep: np.ndarray) -> Csr:
         """Returns the matrix of the rows to keep [m] bool, without entries that are zero; the same where that is all."""
         kept = np.repeat(keep, np.diff(self.indptr)) & (self.data != 0)
@@ -103,7 +117,7 @@ class Csr:
         return Csr, (self.shape, self.indptr, self.indices, self.data)
 
 
-def sums(place: Ints, values: Doubles, size: int) -> Doubles:
+def sums(place: np.ndarray, values: Doubles, size: int) -> Doubles:
     """Returns the sum of the values [k] that go to each place: [size] float64."""
     return np.bincount(place, weights=values, minlength=size).astype(np.float64, copy=False)  # no values: int64 zeros
 

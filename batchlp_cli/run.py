@@ -24,6 +24,7 @@ from batchlp_cli.grouping import Group, Grouper, duplicate_members
 from batchlp_cli.interrupts import Interruptions
 from batchlp_cli.preparation import Preparation
 from batchlp_cli.producers import Producer, Window, scenario_groups
+from batchlp_cli.products import needs_scipy
 from batchlp_cli.recorder import Recorder
 from batchlp_cli.report.rows import (
     RESULT_FIELDS,
@@ -35,7 +36,6 @@ from batchlp_cli.report.rows import (
     settings_record,
     versions,
 )
-from batchlp_cli.safe_bound import needs_scipy
 from batchlp_cli.settings import BackendName, Selection, SolutionFormat, SolveSettings
 from batchlp_cli.solution import Solution, Status, Verdict
 from batchlp_cli.solving import Solver, Stages, Tries

@@ -11,144 +11,16 @@ so that min(L, U) <= optimal value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from batchlp_cli.batch import Indices
-from batchlp_cli.matrix import Csr, Ints, by_rows
+from batchlp_cli.implied_bounds import bounds_by_cost, implied_bounds
 from batchlp_cli.problem import Mask, Vector
-
-if TYPE_CHECKING:
-    import scipy.sparse as sp
-
-UNIT_ROUNDOFF = 2.0**-53
-TINY = 2.0**-960
-"""Products below this are not trusted: those above it, and the bounds of their rounding errors, are safe from underflow."""
+from batchlp_cli.products import TINY, Numbers, gamma
 
 CHUNK = 1 << 19
 """Entries of the matrix, over all members, that are gathered at once for implied bounds; about 10 MB."""
-
-PASSES = 11
-"""Most passes for implied bounds, the first over the cost only. Of 59 Netlib optima 2, 5, 11, 51 give 11, 29, 41, 44 a bound."""
-
-
-SCIPY_PAYS = 1 << 22
-"""Entries of the matrix, over all members, from which on scipy's products gain more than its import takes."""
-
-
-def needs_scipy(rows: Csr, members: int) -> bool:
-    """Tells whether so many members of a matrix are judged with scipy's products."""
-    return rows.nnz * members > SCIPY_PAYS
-
-
-def gamma(operations: Vector | Indices | float) -> Vector:
-    """Returns 1.01 k u / (1 - k u): bounds the relative error of k rounded operations [Higham, Accuracy and Stability, 3.1].
-
-    The hundredth more is for the rounding of the sum of absolute terms that it is multiplied with.
-    """
-    ku = np.asarray(operations, dtype=np.float64) * UNIT_ROUNDOFF
-    return 1.01 * ku / (1.0 - ku)
-
-
-class Matrix:
-    """A [m, n] and what the referee needs of it again and again, made once, when first needed.
-
-    members: how many LPs will be judged with it, None for many. Few products are made by numpy alone, in the same order of
-    terms, since importing scipy would take longer than they do.
-    """
-
-    def __init__(self, rows: Csr, members: int | None = None) -> None:
-        self.rows = rows
-        self.needs_scipy = members is None or needs_scipy(rows, members)
-
-    @cached_property
-    def row_counts(self) -> Indices:
-        """Entries of each row: [m] int64."""
-        return np.diff(self.rows.indptr).astype(np.int64)
-
-    @cached_property
-    def column_counts(self) -> Indices:
-        """Entries of each column: [n] int64."""
-        return np.bincount(self.rows.indices, minlength=self.rows.shape[1]).astype(np.int64)
-
-    def times(self, X: Vector, *, absolute: bool = False) -> Vector:
-        """Returns A @ x, or |A| @ x, for every row x of X: [B, n] -> [B, m]."""
-        if self.needs_scipy:
-            return times(abs(self.rows.scipy) if absolute else self.rows.scipy, X)
-        products = [self.rows.times(x, absolute=absolute) for x in X]
-        return np.array(products).reshape(len(X), self.rows.shape[0])
-
-    def transposed_times(self, Y: Vector, *, absolute: bool = False) -> Vector:
-        """Returns A.T @ y, or |A|.T @ y, for every row y of Y: [B, m] -> [B, n]."""
-        if self.needs_scipy:
-            return times(self._abs_At if absolute else self.At, Y)
-        products = [self.rows.transposed_times(y, absolute=absolute) for y in Y]
-        return np.array(products).reshape(len(Y), self.rows.shape[1])
-
-    @cached_property
-    def At(self) -> sp.csr_array:
-        """A.T, by rows."""
-        return self.rows.scipy.T.tocsr()
-
-    @cached_property
-    def _abs_At(self) -> sp.csr_array:
-        return abs(self.At)
-
-    @cached_property
-    def negligible(self) -> float:
-        """A product of an entry and a number of at least this size is not below TINY."""
-        return TINY / min(1.0, float(np.abs(self.rows.data).min(initial=1.0)))
-
-    @cached_property
-    def doubled(self) -> Doubled:
-        """The matrix M of the doubled columns [x, -x]."""
-        (m, n), data = self.rows.shape, self.rows.data
-        rows, cols = self.rows.row_of, self.rows.indices
-        near, far = np.where(data > 0, cols, cols + n), np.where(data > 0, cols + n, cols)
-        row, column, value = np.concatenate((rows, rows + m)), np.concatenate((near, far)), np.abs(np.concatenate((data, data)))
-        by_column = np.argsort(column, kind="stable")
-        by_column = by_column[value[by_column] != 0]
-        row, column, value = row[by_column], column[by_column], value[by_column]
-        M = by_rows((2 * m, 2 * n), row, column, value)
-        pattern = Csr(M.shape, M.indptr, M.indices, np.ones_like(M.data))
-        members = None if self.needs_scipy else 0
-        return Doubled(Matrix(M, members), Matrix(pattern, members), row, column, value)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Doubled:
-    """M [2m, 2n] >= 0 with  M @ [x, -x] = [A @ x, -A @ x],  by rows and by columns.
-
-    pattern: M with every entry 1. row_of, column_of, values: [nnz] each, the entries of M column by column.
-    """
-
-    M: Matrix
-    pattern: Matrix
-    row_of: Ints
-    column_of: Ints
-    values: Vector
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
-    """The numbers of some members of a batch: [B, m] or [B, n] each, or [1, .] where all members agree."""
-
-    matrix: Matrix
-    cost: Vector
-    row_lower: Vector
-    row_upper: Vector
-    col_lower: Vector
-    col_upper: Vector
-
-    def take(self, members: Sequence[int] | Indices) -> Numbers:
-        """Returns the numbers of some members."""
-        names = ("cost", "row_lower", "row_upper", "col_lower", "col_upper")
-        arrays: list[Vector] = [getattr(self, name) for name in names]
-        return Numbers(self.matrix, *(a if len(a) == 1 else a[np.asarray(members)] for a in arrays))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,11 +52,6 @@ class BoundParts:
         """The bound [B]: -inf where a term is."""
         finite = np.minimum(self.finite, self.cutoff)
         return np.where(self.endless.any(axis=1) | ~np.isfinite(finite), -np.inf, finite)
-
-
-def times(A: sp.csr_array, rows: Vector) -> Vector:
-    """Returns A @ x for every row x of `rows`: [B, n] -> [B, m]."""
-    return np.ascontiguousarray((A @ rows.T).T)
 
 
 def lower_bound(numbers: Numbers, Y: Vector, offset: Vector) -> Vector:
@@ -220,8 +87,15 @@ def bound_parts(numbers: Numbers, Y: Vector) -> BoundParts:
 def _column_terms(low: Vector, high: Vector, lower: Vector, upper: Vector) -> tuple[Vector, Mask]:
     """Returns min of r x over r in [low, high], x in [lower, upper], and where it is -inf; the value is 0 there."""
     endless = ((high > 0) & np.isneginf(lower)) | ((low < 0) & np.isposinf(upper))
-    at_low, at_high = (_product(r, np.where(r > 0, lower, upper)) for r in (low, high))
-    return np.where(endless, 0.0, np.minimum(at_low, at_high)), endless
+    # where every member's column is [0, inf], which is most often so, the term is 0 or -inf
+    told = ~((lower == 0) & np.isposinf(upper)).all(axis=0)
+    terms = np.zeros(low.shape)
+    if told.any():
+        some = np.flatnonzero(told)
+        sides = lower[:, some], upper[:, some]
+        at_low, at_high = (_product(r, np.where(r > 0, *sides)) for r in (low[:, some], high[:, some]))
+        terms[:, some] = np.where(endless[:, some], 0.0, np.minimum(at_low, at_high))
+    return terms, endless
 
 
 def _product(a: Vector, b: Vector) -> Vector:
@@ -244,97 +118,14 @@ def with_implied_bounds(numbers: Numbers, parts: BoundParts) -> BoundParts:
     # U may be any number; this one leaves room above what the bound will be
     finite = parts.finite[needing]
     cutoff[needing] = finite + 1 + np.abs(finite)
-    width = max(1, CHUNK // max(1, numbers.matrix.doubled.M.rows.nnz))
+    # the cost alone is cheap and often enough, so it goes first, and over those columns only
+    member, column = np.nonzero(parts.endless)
+    lower, upper = bounds_by_cost(numbers, cutoff, member, column)
+    ends = parts.low[member, column][None], parts.high[member, column][None]
+    columns[member, column], endless[member, column] = _column_terms(*ends, lower[None], upper[None])
+    needing = np.flatnonzero(endless.any(axis=1))
+    width = max(1, CHUNK // max(1, numbers.matrix.doubled.M.rows.nnz)) if needing.size else 1
     for k in np.split(needing, range(width, needing.size, width)):
-        lower, upper = _implied_bounds(numbers.take(k), cutoff[k], parts.low[k], parts.high[k])
+        lower, upper = implied_bounds(numbers.take(k), cutoff[k], parts.low[k], parts.high[k])
         columns[k], endless[k] = _column_terms(parts.low[k], parts.high[k], lower, upper)
     return replace(parts, columns=columns, endless=endless, cutoff=cutoff)
-
-
-def _implied_bounds(numbers: Numbers, cutoff: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
-    """Returns column bounds [B, n] in which those that the rows and c @ x <= cutoff imply stand for infinite ones."""
-    n = low.shape[1]
-    # w = [x, -x] >= z,   M @ w <= cap,   cost @ w <= cutoff,   with M >= 0 and cost >= 0
-    z = _stacked(len(low), numbers.col_lower, -numbers.col_upper)
-    cap = _stacked(len(low), numbers.row_upper, -numbers.row_lower)
-    cost = _stacked(len(low), np.maximum(numbers.cost, 0.0), np.maximum(-numbers.cost, 0.0))
-    needed = np.concatenate([high > 0, low < 0], axis=1)
-    active = np.arange(len(low))
-    for attempt in range(PASSES):
-        # the cost alone is cheap and often enough, so it goes first
-        above = _room_of_cost(z[active], cost[active], cutoff[active])
-        if attempt:
-            above = np.minimum(above, _room_of_rows(numbers.matrix.doubled, z[active], cap[active]))
-        above = _raised(z[active], above)
-        # -w_q is another column of w: its lower bound is minus the upper bound of w_q
-        implied = -np.roll(above, n, axis=1)
-        found = np.isinf(z[active]) & np.isfinite(implied)
-        z[active] = np.where(found, implied, z[active])
-        missing = (needed[active] & np.isinf(z[active])).any(axis=1)
-        active = active[missing & (found.any(axis=1) | (attempt == 0))]
-        if active.size == 0:
-            break
-    return z[:, :n], -z[:, n:]
-
-
-def _stacked(members: int, first: Vector, second: Vector) -> Vector:
-    """Returns [first, second] for each member: [B, 2 size]."""
-    both = [np.broadcast_to(a, (members, a.shape[1])) for a in (first, second)]
-    return np.concatenate(both, axis=1)
-
-
-def _raised(z: Vector, room: Vector) -> Vector:
-    """Returns z + room (0 for an infinite z), padded for this addition and for the division that made room: [B, 2n]."""
-    bound = np.where(np.isinf(z), 0.0, z) + room
-    bound = bound + 4 * UNIT_ROUNDOFF * (np.abs(bound) + np.abs(room)) + TINY
-    return np.where(np.isfinite(bound), bound, np.inf)
-
-
-def _room_of_rows(doubled: Doubled, z: Vector, cap: Vector) -> Vector:
-    """Returns what M @ w <= cap with w >= z leaves to each w_q above z_q, but for the last roundings: [B, 2n]; inf if nothing.
-
-    It is (cap_i - M_i @ z) / M_iq where z is finite on row i; where only z_q is infinite, with 0 in its place.
-    """
-    M = doubled.M
-    infinite = np.isinf(z)
-    # upper bounds of w that the box does not give
-    wanted = np.asarray(np.roll(infinite, z.shape[1] // 2, axis=1).any(axis=0), dtype=np.bool_)
-    lone = np.asarray(infinite.any(axis=0), dtype=np.bool_) & wanted
-    z = np.where(infinite, 0.0, z)
-    left = cap - M.times(z) + _padding(M.row_counts, M.times(np.abs(z)), cap)
-    count = np.where(np.isfinite(left), doubled.pattern.times(infinite.astype(np.float64)), np.inf)
-    room = _smallest_room(doubled, np.where(count == 0, left, np.inf), wanted)
-    alone = _smallest_room(doubled, np.where(count == 1, left, np.inf), lone)
-    return np.where(infinite, np.minimum(room, alone), room)
-
-
-def _room_of_cost(z: Vector, cost: Vector, cutoff: Vector) -> Vector:
-    """Returns the same for the one row  cost @ w <= cutoff  of each member."""
-    infinite = np.isinf(z)
-    z = np.where(infinite, 0.0, z)
-    left = cutoff - (cost * z).sum(axis=1)
-    left = left + _padding(cost.shape[1], (cost * np.abs(z)).sum(axis=1), cutoff)
-    counted = infinite & (cost > 0)
-    usable = (cost > 0) & (counted.sum(axis=1)[:, None] == counted) & np.isfinite(left)[:, None]
-    room = np.full(z.shape, np.inf)
-    np.divide(left[:, None], cost, out=room, where=usable)
-    return room
-
-
-def _padding(entries: Indices | int, size: Vector, cap: Vector) -> Vector:
-    """Returns a bound of the rounding error of  cap - sum of `entries` products  whose absolute values add up to size."""
-    return gamma(np.asarray(entries) + 4.0) * size + 4 * UNIT_ROUNDOFF * np.abs(cap) + TINY
-
-
-def _smallest_room(doubled: Doubled, left: Vector, wanted: Mask) -> Vector:
-    """Returns for each wanted column q of M the smallest left_i / M_iq over its rows i: [B, 2m] -> [B, 2n]; else inf."""
-    room = np.full((len(left), wanted.size), np.inf)
-    # rows that say nothing for any member are left out, which is most of them
-    telling = np.asarray(np.isfinite(left).any(axis=0), dtype=np.bool_)
-    keep = np.flatnonzero(telling[doubled.row_of] & wanted[doubled.column_of])
-    if keep.size:
-        column = doubled.column_of[keep]
-        starts = np.flatnonzero(np.diff(column, prepend=-1))
-        ratios = np.take(left, doubled.row_of[keep], axis=1) / doubled.values[keep]
-        room[:, column[starts]] = np.minimum.reduceat(ratios, starts, axis=1)
-    return room

@@ -17,8 +17,8 @@ from batchlp_cli.batch import LPBatch
 from batchlp_cli.dispatch import deserves_second_try, wants_crossover
 from batchlp_cli.kkt import verify
 from batchlp_cli.preparation import Preparation
+from batchlp_cli.products import Matrix
 from batchlp_cli.pump import ready_lists
-from batchlp_cli.safe_bound import Matrix
 from batchlp_cli.settings import BackendName, SolveSettings
 from batchlp_cli.solution import Solution, Status, Verdict
 

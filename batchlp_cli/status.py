@@ -35,3 +35,8 @@ DECIDED = frozenset({Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED})
 
 SETTLED = DECIDED | {Status.CUTOFF}
 """What a backend may end with where nothing stopped it: there is no more to be sought."""
+
+
+def no_verdict(status: str) -> str:
+    """Returns why an instance with a status that decides nothing is not verified, for users."""
+    return f"it ended with {status.replace('_', ' ')}, so nothing is proved"

@@ -23,9 +23,9 @@ from batchlp_cli.files.run_rows import RunRows
 from batchlp_cli.grouping import Group, Grouper
 from batchlp_cli.interrupts import Interruptions
 from batchlp_cli.kkt import verify
+from batchlp_cli.products import Matrix
 from batchlp_cli.report.checks import CheckTotals, Evidence, Record, record
 from batchlp_cli.report.rows import json_line
-from batchlp_cli.safe_bound import Matrix
 from batchlp_cli.settings import NegativeUpper, SolveSettings
 from batchlp_cli.solution import Solution, Status
 

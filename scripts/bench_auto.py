@@ -2,10 +2,11 @@
 
     python scripts/bench_auto.py [--data DATA] [--cases a,b] [--repeats 1] [--tol 1e-6] [--cap 3] [--json FILE]
 
-Cases: each folder of DATA/families with ten files or more, generated families at three sizes as strong-branching children
-of their relaxation, and DATA/netlib as one folder. Every backend solves the same batches in this process on all cores, in
-turn; loading and compiling count, reading doesn't. Every claim is judged by the referee. A side that takes `cap` times as
-long as HiGHS is ended and counted so. Prints JSON lines and, last, the regrets.
+Cases: each folder of DATA/families with ten files or more; every generated family at three sizes, as related LPs, and four of
+them as strong-branching children; and DATA/netlib as one folder. Every backend solves the same batches on all cores, in turn,
+each time in a process of its own: loading counts, as it does in a command; reading doesn't, and kernels were compiled before,
+once. Every claim is judged by the referee. A side that takes `cap` times as long as HiGHS is ended and counted so. Seconds are
+the least of the repeats. Prints JSON lines and, last, the regrets.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import multiprocessing
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
@@ -26,38 +29,43 @@ from batchlp_cli.backends.base import Backend
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.batch import LPBatch
-from batchlp_cli.families import (
-    KoerkelGhosh,
-    capacitated_facility_location,
-    facility_location,
-    generalised_assignment,
-    set_cover,
-)
+from batchlp_cli.families import FAMILIES, branching_children, find_family, relaxed
 from batchlp_cli.files.discover import discover
+from batchlp_cli.generation import root_point
 from batchlp_cli.kkt import verify
-from batchlp_cli.problem import LinearProgram
-from batchlp_cli.settings import SolveSettings, available_cores
+from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Solution
 from batchlp_cli.studies.comparing import group_batches
+from batchlp_cli.worker import start_server
 
 Batches = list[LPBatch]
 
+CHILDREN = (
+    ("koerkel-ghosh-c", (("50x50", 200), ("70x70", 128), ("150x150", 64))),
+    ("set-cover", (("100x400", 400), ("200x800", 400), ("400x1600", 200))),
+    ("generalised-assignment", (("10x100", 400), ("20x200", 400), ("40x400", 200))),
+    ("capacitated-facility-location", (("20x20", 400), ("40x40", 200), ("80x80", 100))),
+)
+"""Families with sizes, each with the most children of its root."""
 
-def children_of(root: LinearProgram, most: int) -> LPBatch:
-    """Returns the children of strong branching on the fractional columns of an LP relaxation, two a column."""
-    backend = HighsBackend(1)
-    ((_, solution),) = backend.solve(LPBatch.of([root]), SolveSettings())
-    backend.close()
-    assert solution.x is not None
-    part = np.abs(solution.x - np.round(solution.x))
-    lps = []
-    for j in np.argsort(-part, kind="stable")[: most // 2]:
-        if part[j] < 1e-6:
-            break
-        down, up = root.col_upper.copy(), root.col_lower.copy()
-        down[j], up[j] = math.floor(solution.x[j]), math.ceil(solution.x[j])
-        lps += [replace(root, name=f"{j} down", col_upper=down), replace(root, name=f"{j} up", col_lower=up)]
-    return LPBatch.of([root, *lps])
+MEMBERS = 64
+"""Members of a family as related LPs, at the three largest sizes that the catalogue names for comparisons."""
+
+LONGEST = 3600.0
+"""Seconds after which HiGHS is ended."""
+
+MAKERS: dict[str, Callable[[SolveSettings], Backend]] = {
+    "highs": lambda settings: HighsBackend(settings.jobs),
+    "auto": AutoBackend.of,
+    "pdhg": lambda settings: PdhgBackend(settings.jobs),
+}
+
+
+def children_of(family: str, size: str, most: int) -> Batches:
+    """Returns the children of strong branching of a root, two a column, with all columns taken as integer."""
+    root = find_family(family).base(size, seed=1)
+    root = replace(root, integer=np.ones(root.n, dtype=np.bool_))
+    return [relaxed(branching_children(root, root_point(root, SolveSettings()), most))]
 
 
 def read_folder(folder: Path) -> Batches:
@@ -65,36 +73,14 @@ def read_folder(folder: Path) -> Batches:
     return [batch for _, batch in group_batches(discover([str(folder)]), None, SolveSettings())]
 
 
-def generated() -> Iterator[tuple[str, Callable[[], Batches]]]:
-    """Yields generated cases: a name, and what makes the batches."""
-    for size, most in ((30, 200), (70, 128), (150, 64)):
-        yield (
-            f"facility kg-c {size}",
-            lambda s=size, k=most: [  # type: ignore[misc]
-                children_of(facility_location(s, s, 1, costs=KoerkelGhosh.C), k)
-            ],
-        )
-    for size, most in ((100, 400), (200, 400), (400, 200)):
-        yield f"set cover {size}", lambda s=size, k=most: [children_of(set_cover(s, 4 * s, 1), k)]  # type: ignore[misc]
-    for size, most in ((10, 400), (20, 400), (40, 200)):
-        yield (
-            f"assignment {size}",
-            lambda s=size, k=most: [  # type: ignore[misc]
-                children_of(generalised_assignment(s, 10 * s, 1), k)
-            ],
-        )
-    for size, most in ((20, 400), (40, 200), (80, 100)):
-        yield (
-            f"capacitated {size}",
-            lambda s=size, k=most: [  # type: ignore[misc]
-                children_of(capacitated_facility_location(s, s, 1), k)
-            ],
-        )
-
-
 def cases(data: Path) -> Iterator[tuple[str, Callable[[], Batches]]]:
     """Yields all cases."""
-    yield from generated()
+    for family, sizes in CHILDREN:
+        for size, most in sizes:
+            yield f"{family} {size} children", lambda f=family, s=size, k=most: children_of(f, s, k)  # type: ignore[misc]
+    for known in FAMILIES.values():
+        for size in known.sizes[-3:]:
+            yield f"{known.name} {size}", lambda f=known, s=size: [relaxed(f.members(s, MEMBERS, 1))]  # type: ignore[misc]
     for folder in sorted((data / "families").glob("*/")):
         if len(list(folder.iterdir())) >= 10:
             yield folder.name, lambda f=folder: read_folder(f)  # type: ignore[misc]
@@ -102,9 +88,33 @@ def cases(data: Path) -> Iterator[tuple[str, Callable[[], Batches]]]:
         yield "netlib", lambda: read_folder(data / "netlib")
 
 
-def timed(backend: Backend, batches: Batches, settings: SolveSettings, cap: float) -> tuple[float, int]:
-    """Returns the seconds that all members took, or `cap` where they took longer, and how many the referee refused."""
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a side came to: seconds, members that the referee refused, and the choice in words."""
+
+    seconds: float
+    refused: int
+    words: str
+
+
+def measure(side: str, batches: Batches, settings: SolveSettings, cap: float) -> Measured:
+    """Returns what a side comes to in a process of its own; it is ended after `cap` seconds."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=solve_in_child, args=(theirs, side, settings, cap))
+    process.start()
+    ours.send(batches)
+    measured: Measured = ours.recv()
+    process.join()
+    return measured
+
+
+def solve_in_child(pipe: Connection, side: str, settings: SolveSettings, cap: float) -> None:
+    """Solves the batches that come through the pipe, and sends back what that came to."""
+    start_server("batchlp_cli.backends.highs.worker")  # as the commands do, while they read
+    batches: Batches = pipe.recv()
     begun = time.perf_counter()
+    backend = MAKERS[side](settings)
     timer = threading.Timer(cap, backend.close)
     timer.start()
     claims: dict[int, dict[int, Solution]] = {k: {} for k in range(len(batches))}
@@ -117,8 +127,9 @@ def timed(backend: Backend, batches: Batches, settings: SolveSettings, cap: floa
         members = sorted(claims[k])
         verdicts = verify(batch.take(members), [claims[k][i] for i in members], settings.tol)
         refused += len(batch) - sum(v.verified for v in verdicts)
+    words = next(filter(None, backend.choices()), "")
     backend.close()
-    return seconds, refused
+    pipe.send(Measured(seconds, refused, words))
 
 
 def main() -> None:
@@ -131,39 +142,35 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     settings = SolveSettings(tol=given.tol)
-    makers: dict[str, Callable[[], Backend]] = {
-        "highs": lambda: HighsBackend(available_cores()),
-        "auto": lambda: AutoBackend(available_cores()),
-        "pdhg": lambda: PdhgBackend(available_cores()),
-    }
     lines = []
     for name, make in cases(given.data):
         if given.cases and not any(part in name for part in given.cases.split(",")):
             continue
-        batches = make()
-        best: dict[str, float] = {}
-        refused: dict[str, int] = {}
-        words = ""
-        for _ in range(given.repeats):
-            for side, maker in makers.items():
-                cap = given.cap * max(best["highs"], 1.0) if side != "highs" else 3600.0
-                backend = maker()
-                seconds, refused[side] = timed(backend, batches, settings, cap)
-                best[side] = min(seconds, best.get(side, math.inf))
-                words = next(filter(None, backend.choices()), "") if side == "auto" else words
-        regret = best["auto"] / min(best["highs"], best["pdhg"])
-        base = max((b.base for b in batches), key=lambda lp: lp.nnz)
-        line = {"case": name, "members": sum(map(len, batches)), "rows": base.m, "columns": base.n, "nonzeros": base.nnz}
-        line |= {f"{side}_seconds": round(seconds, 3) for side, seconds in best.items()}
-        line |= {f"{side}_refused": count for side, count in refused.items()} | {"regret": round(regret, 3), "choice": words}
-        print(json.dumps(line), flush=True)
-        lines.append(line)
+        lines.append(line_of(name, make(), settings, given.repeats, given.cap))
+        print(json.dumps(lines[-1]), flush=True)
     regrets = [float(str(line["regret"])) for line in lines]
     if regrets:
         mean = math.exp(sum(map(math.log, regrets)) / len(regrets))
-        print(json.dumps({"geometric_mean_regret": round(mean, 3), "worst_regret": max(regrets)}))
+        print(json.dumps({"cases": len(regrets), "geometric_mean_regret": round(mean, 3), "worst_regret": max(regrets)}))
     if given.json:
         given.json.write_text(json.dumps(lines, indent=1), encoding="utf-8")
+
+
+def line_of(name: str, batches: Batches, settings: SolveSettings, repeats: int, cap: float) -> dict[str, object]:
+    """Returns what all sides come to on a case; the seconds are the least of the repeats."""
+    found: dict[str, list[Measured]] = {side: [] for side in MAKERS}
+    limit = math.inf
+    for _ in range(repeats):
+        for side, tries in found.items():
+            tries.append(measure(side, batches, settings, limit if side != "highs" else LONGEST))
+            limit = cap * max(1.0, min(measured.seconds for measured in found["highs"]))
+    best = {side: min(measured.seconds for measured in tries) for side, tries in found.items()}
+    base = max((b.base for b in batches), key=lambda lp: lp.nnz)
+    line: dict[str, object] = {"case": name, "members": sum(map(len, batches))}
+    line |= {"rows": base.m, "columns": base.n, "nonzeros": base.nnz}
+    line |= {f"{side}_seconds": round(seconds, 3) for side, seconds in best.items()}
+    line |= {f"{side}_refused": max(measured.refused for measured in tries) for side, tries in found.items()}
+    return line | {"regret": round(best["auto"] / min(best["highs"], best["pdhg"]), 3), "choice": found["auto"][-1].words}
 
 
 if __name__ == "__main__":

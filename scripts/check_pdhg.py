@@ -90,7 +90,7 @@ def main() -> int:
         lps = list(read(options.data / folder, [name for name in options.only.split(",") if name]))
         for tol in options.tol:
             count = Count()
-            settings = SolveSettings(tol=tol, iteration_limit=options.iteration_limit, jobs=options.jobs)
+            settings = SolveSettings(tol=tol, iteration_limit=options.iteration_limit, jobs=options.jobs, fallback=False)
             for name, lp in lps:
                 solve(name, lp, backend, settings, FOLDERS[folder], count)
             proved = ", ".join(f"{n} {word[:-1]}" for word, n in sorted(count.words.items()) if word.endswith("*")) or "none"

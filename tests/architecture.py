@@ -25,6 +25,8 @@ ORDER: Mapping[str, Order] = {
         ("backends", "kkt"),
         ("certificates", "exact_pool"),
         ("safe_bound", "exact_referee"),
+        ("implied_bounds",),
+        ("products",),
         ("exact",),
         ("exact_implied",),
         ("exact_sums",),

@@ -8,13 +8,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from scipy.optimize import linprog
 
 from batchlp_cli import kkt
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.kkt import dual_bound, verify
 from batchlp_cli.matrix import Csr
 from batchlp_cli.problem import LinearProgram
-from batchlp_cli.safe_bound import Matrix
+from batchlp_cli.products import Matrix
 from batchlp_cli.solution import Solution, Status
 from tests.kkt_cases import (
     ENDLESS,
@@ -145,12 +147,16 @@ def test_near_misses(miss: Callable[[float], tuple[LinearProgram, Solution]], to
 def test_other_statuses_are_no_verdicts(status: Status) -> None:
     """A limit or a failure is never verified, be its vectors good, bad or missing; what can be measured is."""
     good = judge(GOOD, replace(OPTIMAL, status=status))
-    assert (good.verified, good.objective, good.reason) == (False, None, f"{status} is no verdict")
+    assert (good.verified, good.objective, good.reason) == (
+        False,
+        None,
+        f"it ended with {status.replace('_', ' ')}, so nothing is proved",
+    )
     assert good.residuals.gap_rel == 0.0
     assert good.dual_bound == pytest.approx(93.0)
     for vectors in (Solution(status), claim(status, x=[NAN, 0], y=[1])):
         bad = judge(GOOD, vectors)
-        assert (bad.reason, bad.dual_bound) == (f"{status} is no verdict", -INF)
+        assert (bad.reason, bad.dual_bound) == (f"it ended with {status.replace('_', ' ')}, so nothing is proved", -INF)
         assert np.isnan([bad.residuals.primal_abs, bad.residuals.dual_rel, bad.residuals.gap_rel]).all()
 
 
@@ -256,6 +262,30 @@ def test_dual_bound_with_infinite_column_bounds() -> None:
     unused = lp_of([0, 1], [[0, 1]], ([3], [INF]), ([-INF, 0], [INF, 9]))
     assert dual_bound(LPBatch.of([rounded, implied]), np.array([[3.0, 0.0]] * 2)) == pytest.approx([-INF, 9.0], abs=1e-9)
     assert dual_bound(LPBatch.of([unused]), np.array([[1.0]])) == pytest.approx([3.0])
+
+
+def test_bounds_that_the_cost_implies_are_the_same_for_one_member_and_for_many() -> None:
+    """Priced infinite sides, of both signs, have their bound from the cost or from the rows; mates change no bit of it."""
+    rng = np.random.default_rng(11)
+    lps, duals = [], []
+    for k in range(24):
+        cost = np.where(rng.random(6) < 0.2, -1.0, 1.0) * rng.uniform(0.5, 2, 6)
+        lower, upper = np.where(cost > 0, float(k % 3), -INF), np.where(cost > 0, INF, 2.0)
+        A = sp.csr_array(np.arange(1.0, 25.0).reshape(4, 6) % 5)
+        lps.append(LinearProgram(f"p{k}", cost, A, np.full(4, 1.0 + k), np.full(4, 50.0 + k), lower, upper))
+        duals.append(rng.normal(scale=0.3, size=4))
+    batch = LPBatch.of(lps)
+    together = dual_bound(batch, np.array(duals))
+    assert np.isfinite(together).sum() > 12
+    alone = [float(dual_bound(LPBatch.of([lp]), y[None])[0]) for lp, y in zip(lps, duals, strict=True)]
+    assert together.tolist() == alone
+    for lp, bound in zip(lps, alone, strict=True):
+        sides = [
+            (None if np.isinf(a) else a, None if np.isinf(b) else b) for a, b in zip(lp.col_lower, lp.col_upper, strict=True)
+        ]
+        rows = np.vstack([lp.A.toarray(), -lp.A.toarray()])
+        found = linprog(lp.c, rows, np.r_[lp.row_upper, -lp.row_lower], bounds=sides)
+        assert found.fun is None or bound <= found.fun + 1e-9
 
 
 def test_dual_bound_does_not_pass_its_cutoff() -> None:

@@ -124,6 +124,21 @@ def test_what_is_in_doubt_is_refused(reader: ModelReader, row: str) -> None:
     assert outcome.error.startswith("model.lp")
 
 
+@pytest.mark.parametrize("terms", ["2 (x + y)", "x + inf", "x - infinity", "x + NaN", "x;", "x\u00a0+ y"])
+def test_what_is_no_name_is_refused(reader: ModelReader, terms: str) -> None:
+    """What HiGHS would take for columns of odd names is an error with its line, never a model with other columns."""
+    outcome = read(reader, f"min\n obj: {terms}\nst\n c1: x >= 1\nend\n".encode())
+    assert outcome.lp is None
+    assert outcome.error.startswith("model.lp:2: ")
+
+
+def test_constraints_may_be_empty(reader: ModelReader) -> None:
+    """A file with bounds and no constraints is a model without rows."""
+    outcome = read(reader, b"min\n obj: x\nsubject to\nbounds\n x >= 3\nend\n")
+    assert outcome.lp is not None, outcome.error
+    assert (outcome.lp.m, outcome.lp.col_lower.tolist()) == (0, [3.0])
+
+
 numbers = st.integers(-9, 9)
 
 

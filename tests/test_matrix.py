@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from batchlp_cli.matrix import Csr, by_rows
 from batchlp_cli.problem import LinearProgram
-from batchlp_cli.safe_bound import Matrix
+from batchlp_cli.products import Matrix
 from tests.command import command_line, environment
 from tests.mps_files import SEEDED, differences
 
@@ -97,6 +97,9 @@ def test_few_and_many_members_are_judged_by_the_same_products(absolute: bool) ->
     assert few.times(X, absolute=absolute) == pytest.approx(many.times(X, absolute=absolute), rel=1e-12, abs=1e-12)
     transposed = few.transposed_times(Y, absolute=absolute)
     assert transposed == pytest.approx(many.transposed_times(Y, absolute=absolute), rel=1e-12, abs=1e-12)
+    alone = [few.rows.times(x, absolute=absolute) for x in X], [few.rows.transposed_times(y, absolute=absolute) for y in Y]
+    assert np.array_equal(few.times(X, absolute=absolute), alone[0]), "a member's product depends on its mates"
+    assert np.array_equal(transposed, alone[1]), "a member's product depends on its mates"
 
 
 WORKERS = """

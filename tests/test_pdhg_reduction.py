@@ -26,6 +26,7 @@ from tests.conformance import hard_lp, judge, lp_of, optimal_by_construction, sc
 from tests.known import KNOWN
 
 INF = np.inf
+ALONE = SolveSettings(fallback=False)
 
 
 def reducible(seed: int) -> LinearProgram:
@@ -90,7 +91,7 @@ def test_what_members_disagree_in_stays() -> None:
 def test_presolve_sees_an_impossible_row_and_proves_it() -> None:
     """A row that no point in the box reaches gives a ray that proves the member infeasible, through moved rows too."""
     lp = lp_of("far", [1, 1], [[2, 0], [1, 1]], ([-INF, 8], [4, INF]), ([0, 0], [INF, 3]))
-    (claim,) = solve_all(PdhgBackend(1, PdhgParameters(alone_after=0)), LPBatch.of([lp]))
+    (claim,) = solve_all(PdhgBackend(1, PdhgParameters(alone_after=0)), LPBatch.of([lp]), ALONE)
     assert claim.status is Status.INFEASIBLE
     judge(LPBatch.of([lp]), [claim])
 
@@ -100,7 +101,7 @@ def test_known_answers_alone(known: object) -> None:
     """Every known LP is decided and proved when each member goes on as an LP of its own at once."""
     lp = known.lp  # type: ignore[attr-defined]
     batch = LPBatch.of([lp])
-    claims = solve_all(PdhgBackend(1, PdhgParameters(alone_after=0)), batch)
+    claims = solve_all(PdhgBackend(1, PdhgParameters(alone_after=0)), batch, ALONE)
     assert claims[0].status is known.status, claims[0].message  # type: ignore[attr-defined]
     judge(batch, claims)
 
@@ -109,9 +110,9 @@ def test_members_alone_do_not_depend_on_their_mates() -> None:
     """What a member answers after it left the lanes has the same bytes whoever was with it."""
     batch = scenario_batch(3, 9)
     parameters = PdhgParameters(alone_after=100)
-    together = solve_all(PdhgBackend(2, parameters), batch)
+    together = solve_all(PdhgBackend(2, parameters), batch, ALONE)
     for k in range(len(batch)):
-        (alone,) = solve_all(PdhgBackend(1, parameters), batch.take([k]))
+        (alone,) = solve_all(PdhgBackend(1, parameters), batch.take([k]), ALONE)
         assert together[k].status is alone.status
         assert together[k].iterations == alone.iterations
         assert together[k].x is not None
@@ -140,6 +141,18 @@ def test_sensitivity_is_what_moved_bounds_cost() -> None:
     assert sensitivity(lp, np.zeros(2), np.array([0.0, 2.0])) == 2.0
 
 
+def test_an_exact_point_is_an_optimum_even_if_its_value_hangs_on_the_tolerance() -> None:
+    """x >= 4 as 1e-8 x >= 4e-8 has a price of 2e8, yet its optimum is claimed, since the point is exact."""
+    batch = LPBatch.of([lp_of("steep", [2, 1], [[1e-8, 0], [1, 1]], ([4e-8, 3], [INF, INF]), ([0, 0], [INF, 1]))])
+    (claim,) = solve_all(PdhgBackend(1), batch, ALONE)
+    assert claim.status is Status.OPTIMAL, claim.message
+    assert claim.y is not None
+    assert claim.x is not None
+    assert 1e-6 * sensitivity(batch.base, claim.x, claim.y) > 0.3
+    (verdict,) = judge(batch, [claim])
+    assert verdict.objective == pytest.approx(8.0)
+
+
 @pytest.mark.slow
 def test_infeasible_by_less_than_the_tolerance_is_not_optimal() -> None:
     """cplex2 has points that miss its rows by less than the tolerance, and none that meets them: no claim of an optimum."""
@@ -149,6 +162,6 @@ def test_infeasible_by_less_than_the_tolerance_is_not_optimal() -> None:
     with ModelReader(SolveSettings(jobs=1)) as reader:
         (outcome,) = reader.read(ReadRequest.of(i) for i in discover([str(path)]).inputs)
     assert outcome.lp is not None
-    (claim,) = solve_all(PdhgBackend(1), LPBatch.of([outcome.lp]), SolveSettings(tol=1e-4))
+    (claim,) = solve_all(PdhgBackend(1), LPBatch.of([outcome.lp]), SolveSettings(tol=1e-4, fallback=False))
     assert claim.status not in (Status.OPTIMAL, Status.UNBOUNDED)
     assert claim.status is Status.INFEASIBLE or "hangs on it" in claim.message

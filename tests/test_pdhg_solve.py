@@ -18,11 +18,10 @@ from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import BackendMissing, UsageError
 from batchlp_cli.families import facility_location, transport, transport_scenarios
 from batchlp_cli.kkt import verify
-from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import Device, SolveSettings
 from batchlp_cli.settings import Precision as SettingsPrecision
 from batchlp_cli.solution import Solution, Status
-from tests.conformance import hard_lp, judge, lp_of, mixed_batch, optimal_by_construction, scenario_batch, solve_all
+from tests.conformance import hard_lp, judge, mixed_batch, optimal_by_construction, scenario_batch, solve_all
 from tests.known import KNOWN
 
 INF = np.inf
@@ -98,38 +97,6 @@ def test_torch_batch_agrees_with_single_members() -> None:
     together = judge(batch, solve_all(made, batch))
     alone = [judge(batch.take([i]), solve_all(made, batch.take([i])))[0] for i in range(len(batch))]
     assert [v.objective for v in together] == [pytest.approx(v.objective, rel=3e-6, abs=3e-6) for v in alone]
-
-
-def test_members_that_ask_for_nothing_stop_at_the_first_check(numba_backend: PdhgBackend) -> None:
-    """Transports without demand are optimal with 0 before any step; the one with demand in their midst is solved."""
-    base = transport(5, 8, 3)
-    demand = np.isfinite(base.row_lower) & (base.row_lower > 0)
-    idle = replace(
-        base, name="idle", row_lower=np.where(demand, 0.0, base.row_lower), row_upper=np.where(demand, INF, base.row_upper)
-    )
-    batch = LPBatch.of(
-        [replace(idle, name=f"idle {k}") for k in range(4)] + [base] + [replace(idle, name=f"idle {k}") for k in range(5)]
-    )
-    claims = solve_all(numba_backend, batch)
-    verdicts = judge(batch, claims)
-    for k, (claim, verdict) in enumerate(zip(claims, verdicts, strict=True)):
-        assert verdict.objective is not None
-        assert (verdict.objective == 0.0 and claim.iterations == 0) if k != 4 else verdict.objective > 1
-
-
-def test_members_of_other_sizes_converge_as_if_alone(backend: PdhgBackend) -> None:
-    """A member with right-hand sides times 1e6, or costs times 1e-6, takes about the iterations of its mates."""
-    base = transport(4, 6, 1)
-    tall = replace(
-        base, name="tall", row_lower=base.row_lower * 1e6, row_upper=base.row_upper * 1e6, col_upper=base.col_upper * 1e6
-    )
-    cheap = replace(base, name="cheap", c=base.c * 1e-6)
-    batch = LPBatch.of([base, tall, cheap])
-    claims = solve_all(backend, batch)
-    values = [v.objective for v in judge(batch, claims)]
-    assert values[0] is not None
-    assert values[1] == pytest.approx(values[0] * 1e6, rel=1e-4)
-    assert max(c.iterations for c in claims) <= 20 * max(50, min(c.iterations for c in claims))
 
 
 def test_warm_start_from_the_optimum_is_optimal_at_once(numba_backend: PdhgBackend) -> None:
@@ -258,22 +225,6 @@ def test_missing_kernel_is_a_missing_backend(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(__import__("sys").modules, "batchlp_cli.backends.pdhg.kernels.numba_kernel", None)
     with pytest.raises(BackendMissing, match="numba"):
         list(PdhgBackend(1).solve(scenario_batch(2, 2), SolveSettings()))
-
-
-def test_twenty_easy_mates_do_not_wait_for_a_hard_one(numba_backend: PdhgBackend) -> None:
-    """Members that are done leave while an ill-conditioned one in their tile is still running."""
-    rng = np.random.default_rng(0)
-    size = 30
-    A = np.eye(size) + 0.01 * rng.normal(size=(size, size))
-
-    def member(b: np.ndarray[Any, Any]) -> LinearProgram:
-        return lp_of("square", np.ones(size), A, (b, b), (np.zeros(size), np.full(size, 10.0)))
-
-    easy = [replace(member(A @ np.full(size, 1 + 0.01 * k)), name=f"easy {k}") for k in range(9)]
-    batch = LPBatch.of(easy)
-    claims = solve_all(numba_backend, batch)
-    for k, verdict in enumerate(judge(batch, claims)):
-        assert verdict.objective == pytest.approx(size * (1 + 0.01 * k), rel=1e-4)
 
 
 @pytest.mark.parametrize(

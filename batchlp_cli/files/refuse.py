@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from batchlp_cli.errors import ReadError
 from batchlp_cli.files.inputs import ModelFormat
@@ -18,6 +19,8 @@ _GENERAL = "general constraints (min, max, abs, logical or piecewise linear); th
 _LAZY = "lazy constraints or user cuts, which HiGHS' reader loses; move the rows to `subject to`, or delete the section"
 
 _LP_COMMENT = re.compile(rb"\\[^\n]*")
+_LP_NEXT_SECTION = re.compile(rb"(?im)^[ \t]*(?:bounds?|gen\w*|bin\w*|int\w*|end)\b")
+_LP_NO_NAME = re.compile(r"(?i)(?:inf|infinity|nan)\Z|.*;\Z|.*[^\S ]")
 _LP_FILLED = (
     rb"[ \t]*:?[ \t]*\r?\n\s*(?!(?:end|sos|semi|bin|gen|int|bounds?)\w*[ \t]*\r?$)\S"  # some writers leave sections empty
 )
@@ -48,7 +51,8 @@ def count_in_text(text: bytes) -> tuple[bool, bool]:
     """Tells whether an LP file speaks of rows (beside the objective) and of columns; meant for small or suspicious files."""
     body = _LP_COMMENT.sub(b"", text)
     begin = re.search(rb"(?im)^\s*(subject\s+to|such\s+that|s\.?t\.?)(?=\s)", body)
-    rows = begin is not None and re.match(rb"(?is).*?[<>=].*?(?=\b(bounds?|gen\w*|bin\w*|int\w*|end)\b)", body[begin.end() :])
+    constraints = _LP_NEXT_SECTION.split(body[begin.end() :], maxsplit=1)[0] if begin else b""
+    rows = re.search(rb"[<>=]", constraints)
     return bool(rows), bool(re.search(rb"(?i)(min|max)\w*\s+\S.*[a-z_]", body[: begin.start() if begin else None], re.DOTALL))
 
 
@@ -73,6 +77,17 @@ def refuse_what_is_no_lp(text: bytes, name: str) -> None:
             before = bisect_right(starts, place) - 1
             if before < 0 or place >= comments[before][1]:
                 _refuse(name, text, place, reason)
+
+
+def refuse_odd_names(col_names: Sequence[str], text: bytes, name: str) -> None:
+    """Raises ReadError where a column of an LP file has a name that can only come from something else than a name.
+
+    That is a word for infinity, half of a pair of parentheses (`2 (x + y)`), a statement's `;`, or a blank that is not ASCII.
+    """
+    for column in col_names:
+        if _LP_NO_NAME.match(column) or column.count("(") != column.count(")"):
+            reason = f"{column!r} would be the name of a column, expected a plain name; LP files know no parentheses, no ';'"
+            _refuse(name, text, max(0, text.find(column.encode())), f"{reason} and no infinity among the terms")
 
 
 def _refuse(name: str, text: bytes, position: int, reason: str) -> None:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from batchlp_cli.status import no_verdict
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -68,7 +70,7 @@ class Outcome:
             nonzeros=count(row.get("nonzeros")),
             tries=len(tries),
             retry_time=sum(number(a.get("seconds")) or 0.0 for a in tries[1:]),
-            remark=_text(row.get("error")) or _text(row.get("reason")).removesuffix(f"{row.get('status')} is no verdict"),
+            remark=_text(row.get("error")) or _text(row.get("reason")).removesuffix(no_verdict(str(row.get("status")))),
             warnings=len(warnings) if isinstance(warnings, list) else 0,
             relaxed=count(row.get("integer_columns")) > 0,
             duplicate=bool(row.get("duplicate_of")),

@@ -1,7 +1,8 @@
 """Members that the lanes of their batch could not finish go on as LPs of their own, one after the other.
 
 Each is reduced by its own numbers, scaled anew, held to another rule for its weight, and polished now and then. What becomes of
-it depends on nobody else, so its bits don't either.
+it depends on nobody else, so its bits don't either. It is for runs in which nobody else helps (no fallback): a lane alone costs
+several times one of many, and simplex is the better helper for most.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from batchlp_cli.batch import Changes, LPBatch
 
 def run_alone(course: Course) -> None:
     """Runs the members that left the lanes of a course until none waits, on this thread."""
-    while course.alone and not course.stop.is_set():
+    while course.leavers and not course.stop.is_set():
         try:
-            entry = course.alone.popleft()  # a deque bears many threads
+            entry = course.leavers.popleft()  # a deque bears many threads
         except IndexError:
             return
         if entry.number not in course.cancelled:
@@ -51,5 +52,6 @@ def open_alone(course: Course, entry: Entry) -> Course:
         waiting={"float64": deque([own])},
         entries={"float64": course.kernel.entries(matrix, np.dtype(np.float64))},
         feed=None,
-        alone=None,
+        leavers=None,
+        polishes=True,
     )

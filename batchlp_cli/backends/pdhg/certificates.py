@@ -18,7 +18,8 @@ from scipy.sparse.linalg import lsmr
 from batchlp_cli.backends.pdhg.kernels.base import Direction, Measured
 from batchlp_cli.matrix import Csr
 from batchlp_cli.problem import LinearProgram, Mask, Vector
-from batchlp_cli.safe_bound import Matrix, Numbers, bound_parts, gamma, with_implied_bounds
+from batchlp_cli.products import Matrix, Numbers, gamma
+from batchlp_cli.safe_bound import bound_parts, with_implied_bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,10 +74,10 @@ class Feed(Protocol):
 class Course:
     """What the tiles of one batch share. A tile takes entries from a queue and puts answers, None at its end, or its exception.
 
-    given: the batch as it was asked for; reduction: what the lanes work on, and the way back. waiting: by precision, entries
-    that wait for a lane of that precision. feed: where more members come from, if not all were waiting from the start.
-    cancelled: members that are to leave their lanes without an answer. alone: entries that are to go on as LPs of their own;
-    None where they do already.
+    given: the batch as it was asked for; reduction: what the lanes work on, and the way back. waiting: by precision,
+    entries that wait for a lane of that precision. feed: where more members come from, if not all were waiting from the
+    start. cancelled: members that are to leave their lanes without an answer. leavers: entries that are to go on as LPs of
+    their own; None where nobody may. polishes: whether points are polished now and then.
     """
 
     given: LPBatch
@@ -94,7 +94,8 @@ class Course:
     entries: dict[str, Any]
     feed: Feed | None = None
     cancelled: set[int] = field(default_factory=set)
-    alone: deque[Entry] | None = None
+    leavers: deque[Entry] | None = None
+    polishes: bool = False
 
     @property
     def batch(self) -> LPBatch:
@@ -181,9 +182,12 @@ class Course:
         errors = termination.errors_of(given, self.reduction.restoration.At, x, y)
         if entry.ray is not None:
             return bool(termination.merit(errors[:1])[0] <= p.margin * tol)  # only a feasible point is asked for
-        if not termination.merit(errors)[0] <= p.margin * tol:
+        merit = float(termination.merit(errors)[0])
+        if not merit <= p.margin * tol:
             return False
-        entry.marginal = tol * termination.sensitivity(given, x, y) > p.most_hanging
+        slope = termination.sensitivity(given, x, y)
+        # a value that hangs on the tolerance is settled all the same where the point is exact enough
+        entry.marginal = tol * slope > p.most_hanging and merit * slope > p.settled
         return not entry.marginal
 
     def answer(self, entry: Entry, status: Status, iterations: int, **given: Any) -> None:

@@ -153,7 +153,7 @@ class Lanes:
         self._restart.begin(lanes & (self._k == 0), fpe)
         self._checks[lanes] += 1
         errors = self._judge(lanes, moved)
-        if self._course.alone is None:
+        if self._course.polishes:
             self._polish(lanes & self._active(), errors)
         if self._reloaded.any():
             self._restart.begin(self._reloaded, self._error(self._kernel.probe(self._tile)))
@@ -300,7 +300,7 @@ class Lanes:
         total = self._iterations + [e.iterations if e is not None else 0 for e in self._entries]
         exhausted = total + course.check_every > course.iteration_limit
         late = np.array([e is not None and now - e.entered > course.settings.time_limit for e in self._entries])
-        leaving = (total >= course.parameters.alone_after) & (course.alone is not None) & self._last
+        leaving = (total >= course.parameters.alone_after) & (course.leavers is not None) & self._last
         for lane in np.flatnonzero(lanes & (~finite | idle | exhausted | late | leaving)):
             entry = self._entries[lane]
             assert entry is not None
@@ -310,10 +310,10 @@ class Lanes:
                 status, message = Status.TIME_LIMIT, f"time limit; {words}"
             elif exhausted[lane]:
                 status, message = Status.ITERATION_LIMIT, f"iteration limit; {words}"
-            elif leaving[lane] and course.alone is not None:
+            elif leaving[lane] and course.leavers is not None:
                 given = course.given_of(entry)
                 x, y = self._point(entry, given, int(lane)) if finite[lane] else (np.zeros(given.n), np.zeros(given.m))
-                self._hand_on(int(lane), course.alone, x=x, y=y)
+                self._hand_on(int(lane), course.leavers, x=x, y=y)
                 continue
             elif not self._last:
                 start = {"x": x, "y": y} if finite[lane] else {}

@@ -36,8 +36,9 @@ class PdhgParameters:
 
     kernel, precision: see there. device: a torch device (default cpu). lanes: most lanes of a tile (default: by kernel and
     memory). check_every: iterations between two checks, 1 or more (default 50: 25 to 100 beat 200 for warm starts).
-    iteration_limit: iterations an LP where the settings give none (default 100,000). alone_after: iterations after which a
-    member goes on as an LP of its own, reduced by presolve and scaled anew, with the weights of weight_alone (default 35,000).
+    iteration_limit: iterations an LP where the settings give none (default 100,000). alone_after: iterations after which,
+    without a fallback, a member goes on as an LP of its own, reduced by presolve and scaled anew, with the weights of
+    weight_alone (default 35,000).
     """
 
     kernel: KernelName = KernelName.AUTO

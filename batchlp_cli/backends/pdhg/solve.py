@@ -148,7 +148,7 @@ class PdhgBackend:
             answers=SimpleQueue(),
             stop=threading.Event(),
             entries={precision: kernel.entries(matrix, np.dtype(precision)) for precision in precisions},
-            alone=deque(),
+            leavers=None if settings.fallback else deque(),
             feed=feed,
         )
         return course

@@ -20,7 +20,8 @@ class TerminationParameters:
     share of the best one so far (default 0.9). stricter: factor of the tolerance for a reduced member that met it but not as the
     member that was given (default 0.5). most_hanging: relative change of the value when every row bound moves by the tolerance,
     above which a point is no optimum: an LP that is infeasible by less than the tolerance has such points, and prices without
-    bound (default 0.3; Netlib's optima are below 1e-2 at a tolerance of 1e-6, cplex2, which is infeasible by 1e-11, has 0.7).
+    bound (default 0.3; most of Netlib's optima are below 1e-2 at a tolerance of 1e-6, cplex2, which is infeasible by 1e-11,
+    has 0.7). settled: the same for the errors that a point has, up to which it is an optimum even so (default 1e-3).
     """
 
     margin: float = 0.99
@@ -28,6 +29,7 @@ class TerminationParameters:
     progress: float = 0.9
     stricter: float = 0.5
     most_hanging: float = 0.3
+    settled: float = 1e-3
 
 
 @dataclass(slots=True, eq=False)

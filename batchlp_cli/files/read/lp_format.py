@@ -13,7 +13,7 @@ from batchlp_cli.files.inputs import Compression
 from batchlp_cli.files.lp_mend import mend
 from batchlp_cli.files.read.messages import ReadRequest, Work
 from batchlp_cli.files.read.spool import remove_file, spool_file
-from batchlp_cli.files.refuse import count_in_text, missing_parts
+from batchlp_cli.files.refuse import count_in_text, missing_parts, refuse_odd_names
 from batchlp_cli.matrix import Csr, by_rows, sums
 from batchlp_cli.problem import LinearProgram, Mask
 from batchlp_cli.worker import captured_output
@@ -39,6 +39,7 @@ def read_lp(text: bytes, work: Work) -> tuple[LinearProgram, tuple[str, ...]]:
         failure = error
     if failure is not None:
         lp, warnings = _read_mended(plain, work, failure)
+    refuse_odd_names(lp.col_names, plain, work.request.name)
     return lp, (*encoding, *warnings, *_crossings(lp))
 
 
