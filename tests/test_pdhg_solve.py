@@ -17,7 +17,7 @@ from batchlp_cli.backends.pdhg.solve import PdhgBackend, find_device, parameters
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import BackendMissing, UsageError
 from batchlp_cli.families import facility_location, transport, transport_scenarios
-from batchlp_cli.kkt import verify
+from batchlp_cli.kkt import dual_bound, verify
 from batchlp_cli.settings import Device, SolveSettings
 from batchlp_cli.settings import Precision as SettingsPrecision
 from batchlp_cli.solution import Solution, Status
@@ -132,6 +132,29 @@ def test_limits_keep_the_last_iterate(backend: PdhgBackend, given: dict[str, Any
         assert claim.y is not None
         assert np.isfinite(claim.x).all()
         np.testing.assert_array_equal(claim.r, batch.base.c - batch.base.A.T @ claim.y)
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+def test_the_best_dual_bound_is_kept_at_a_limit(way: str) -> None:
+    """A limit that is later never means a worse bound, though prices from a bad start swing; the row says where y is older."""
+    backend = PdhgBackend(1, replace(WAYS[way], check_every=1))
+    older = 0
+    for seed in (1, 2, 3):
+        batch = LPBatch.of([optimal_by_construction(seed)[0]])
+        start = Solution(Status.OPTIMAL, x=np.full(batch.base.n, 1e3), y=np.zeros(batch.base.m))
+        prices = []
+        for limit in (1, 3, 7, 15, 31):  # the last checks at which bounds are looked at
+            settings = SolveSettings(tol=1e-9, iteration_limit=limit, fallback=False)
+            ((_, claim),) = backend.solve(batch, settings, start)
+            assert claim.status is Status.ITERATION_LIMIT
+            assert claim.y is not None
+            np.testing.assert_array_equal(claim.r, batch.base.c - batch.base.A.T @ claim.y)
+            older += claim.message.endswith("y is an earlier one, with a better bound")
+            prices.append(claim.y)
+        bounds = dual_bound(LPBatch.of([batch.base] * 5), np.stack(prices))
+        assert (np.diff(bounds) >= 0).all(), bounds
+    assert older
+    backend.close()
 
 
 def test_stall_is_a_numerical_error_in_words(numba_backend: PdhgBackend) -> None:

@@ -19,7 +19,7 @@ from batchlp_cli.backends.pdhg.kernels.base import Direction, Measured
 from batchlp_cli.matrix import Csr
 from batchlp_cli.problem import LinearProgram, Mask, Vector
 from batchlp_cli.products import Matrix, Numbers, gamma
-from batchlp_cli.safe_bound import bound_parts, with_implied_bounds
+from batchlp_cli.safe_bound import bound_parts, lower_bound, with_implied_bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +96,11 @@ class Prover:
             if self._proves_infeasible(lp, y):
                 return y
         return None
+
+    def bound(self, lp: LinearProgram, y: Vector) -> float:
+        """Returns the rigorous lower bound on the member's optimal value that y [m] gives, -inf where it gives none."""
+        numbers = Numbers(self._matrix, *(a[None, :] for a in (lp.c, lp.row_lower, lp.row_upper, lp.col_lower, lp.col_upper)))
+        return float(lower_bound(numbers, y[None, :], np.array([lp.offset]))[0])
 
     def _proves_infeasible(self, lp: LinearProgram, y: Vector) -> bool:
         bounds = (lp.row_lower, lp.row_upper, lp.col_lower, lp.col_upper)

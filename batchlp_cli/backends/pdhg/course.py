@@ -33,7 +33,7 @@ class Entry:
     label: the member's number in the batch asked for, where that is another. ray: a direction of unboundedness that was
     proved; the lane then looks for a feasible point, without costs. x, y, omega: where to start, None for the batch's
     start. iterations: those of earlier lanes. entered: time.perf_counter() of the first. marginal: it met the tolerance
-    with a value that hangs on it.
+    with a value that hangs on it. prices: of the y [m] looked at, as of the member given, that with the best dual bound.
     """
 
     member: int
@@ -45,6 +45,8 @@ class Entry:
     iterations: int = 0
     entered: float = 0.0
     marginal: bool = False
+    prices: Vector | None = None
+    bound: float = -np.inf
 
     @property
     def number(self) -> int:
@@ -168,6 +170,12 @@ class Course:
                 return True
         return False
 
+    def restored(self, entry: Entry, given: LinearProgram, x: Vector, y: Vector) -> Point:
+        """Returns x, y of the entry's reduced member as those of its member as given; y without costs where it has a ray."""
+        restoration = self.reduction.restoration
+        cost = given.c if entry.ray is None else np.zeros(given.n)
+        return restoration.point(given, x), restoration.prices(cost, y)
+
     def polished(self, entry: Entry, point: Point, move: Point) -> tuple[Point, Point, float]:
         """Returns the best point ahead of a lane, reduced and as given, with the merit of the latter."""
         given, restoration = self.given_of(entry), self.reduction.restoration
@@ -190,11 +198,27 @@ class Course:
         entry.marginal = tol * slope > p.most_hanging and merit * slope > p.settled
         return not entry.marginal
 
+    def keep_bound(self, entry: Entry, y: Vector) -> None:
+        """Remembers prices y [m] of the member as given where their dual bound is the best so far.
+
+        With a fallback nothing is kept: who helps brings a bound of its own, and one here costs 100 iterations and more.
+        """
+        if self.settings.fallback:
+            return
+        bound = self.prover.bound(self.given_of(entry), y)
+        if bound > entry.bound:
+            entry.prices, entry.bound = y, bound
+
     def answer(self, entry: Entry, status: Status, iterations: int, **given: Any) -> None:
         """Puts the answer of a member; given: x, y, ray of the member as it was asked for, message."""
         if entry.marginal and status not in DECIDED:
             given["message"] = f"{given['message']}; met the tolerance once, but the value hangs on it: perhaps infeasible"
         y = given.get("y")
+        if y is not None and status not in DECIDED:
+            self.keep_bound(entry, y)
+            if entry.prices is not None and entry.prices is not y:
+                given["y"] = y = entry.prices
+                given["message"] += "; y is an earlier one, with a better bound"
         r = self.given_of(entry).c - self.reduction.restoration.At @ y if y is not None else None
         seconds = time.perf_counter() - entry.entered if entry.entered else 0.0
         method = f"{self.kernel.name} {self.parameters.precision}"

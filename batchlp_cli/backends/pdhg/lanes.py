@@ -34,9 +34,6 @@ from batchlp_cli.solution import Status
 WIDTHS = (1, 8, 16, 32, 64)
 """Widths that a tile is narrowed to when nobody waits and lanes fall idle."""
 
-FLOAT32_STALL = 0.25
-"""Share of its iterations without progress after which a member goes from float32 to float64 (but not before 1000)."""
-
 STRAYED = 10.0
 """A lane that changes rules goes back to its start if its merit is this many times its best one."""
 
@@ -222,13 +219,21 @@ class Lanes:
         for lane in np.flatnonzero(lanes & (finished | (feasible & costless))):
             self._finish(int(lane))
         self._prove(lanes & self._active() & finite, measured, feasible)
+        self._keep_bounds(lanes & self._active() & finite & ~costless)
         steps = np.full(self.width, float(p.stall_steps))
         if not self._last:
-            steps = np.maximum(1000.0, FLOAT32_STALL * self._iterations)
+            steps = np.maximum(1000.0, termination.FLOAT32_STALL * self._iterations)
         still = moved[Moved.DX_SQUARED] + moved[Moved.DY_SQUARED] == 0
         idle: Mask = np.asarray(termination.stalled(p, self._done, merits, self._iterations, steps) | still)
         self._give_up(lanes & self._active(), errors, finite, idle)
         return errors
+
+    def _keep_bounds(self, lanes: Mask) -> None:
+        """Remembers the prices of members whose dual bound is the best so far, after 1, 2, 4, 8, ... checks: a bound is dear."""
+        due = lanes & ((self._checks & (self._checks - 1)) == 0) & (not self._course.settings.fallback)
+        for lane, entry in enumerate(self._entries):
+            if due[lane] and entry is not None:
+                self._course.keep_bound(entry, self._point(entry, self._course.given_of(entry), lane)[1])
 
     def _tell(self, lanes: Mask, errors: Vector) -> None:
         """Tells who watches of the errors [3, W] of some lanes."""
@@ -255,10 +260,7 @@ class Lanes:
 
     def _point(self, entry: Entry, given: LinearProgram, lane: int) -> tuple[Vector, Vector]:
         """Returns x, y of a lane as those of its member as given."""
-        x, y = point_of(self._kernel, self._tile, lane)
-        restoration = self._course.reduction.restoration
-        cost = given.c if entry.ray is None else np.zeros(given.n)
-        return restoration.point(given, x), restoration.prices(cost, y)
+        return self._course.restored(entry, given, *point_of(self._kernel, self._tile, lane))
 
     def _prove(self, lanes: Mask, measured: Vector, feasible: Mask) -> None:
         """Answers members that are proved infeasible or unbounded; a proved ray without a point waits for a lane once more."""

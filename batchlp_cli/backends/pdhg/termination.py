@@ -10,6 +10,9 @@ import scipy.sparse as sp
 from batchlp_cli.backends.pdhg.kernels.base import Measured
 from batchlp_cli.problem import LinearProgram, Mask, Vector
 
+FLOAT32_STALL = 0.25
+"""Share of its iterations without progress after which a member goes from float32 to float64 (but not before 1000)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TerminationParameters:
