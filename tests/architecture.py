@@ -81,7 +81,7 @@ ORDER: Mapping[str, Order] = {
         ("mps_markers", "mps_numbers"),
         ("mps_compare",),
         ("decompress", "refuse", "mps_headers", "mps_keys", "mps_trace"),
-        ("inputs", "names", "patterns", "lp_mend", "mps_fields", "mps_model"),
+        ("inputs", "names", "patterns", "lp_doubts", "lp_mend", "mps_fields", "mps_model"),
     ),
     "files.read": (("__init__", "worker"), ("lp_format",), ("spool", "messages")),
     "backends": (("__init__",), ("auto",), ("highs", "pdhg"), ("base",)),

@@ -132,6 +132,60 @@ def test_what_is_no_name_is_refused(reader: ModelReader, terms: str) -> None:
     assert outcome.error.startswith("model.lp:2: ")
 
 
+@pytest.mark.parametrize("term", ["2D+3", "2.5d0", "1d3", "0x10", ".5Q"])
+def test_exponents_of_other_languages_are_refused(reader: ModelReader, term: str) -> None:
+    """A name that stands nowhere but glued to a number is an error with its line, never a new column."""
+    text = f"min\n obj: x + y\nst\n d1: x + y >= 1 \\ D d0 d3 x10 Q\n D: {term} + y >= 1\nend\n"
+    outcome = read(reader, text.encode())
+    assert outcome.lp is None
+    assert outcome.error.startswith("model.lp:5: ")
+    assert "behind a number" in outcome.error
+
+
+def test_names_like_exponents_are_names(reader: ModelReader) -> None:
+    """A name of the same shape that stands alone somewhere is a column, and so is any other name behind a number."""
+    outcome = read(reader, b"min\n obj: 2d3 + 3y + 0x1\nst\n c1: d3 + 2y >= 1\n c2: x1 + 4d3 >= 1\nend\n")
+    assert outcome.lp is not None, outcome.error
+    assert (outcome.lp.col_names, outcome.lp.c.tolist()) == (("d3", "y", "x1"), [2.0, 3.0, 0.0])
+    assert not outcome.warnings
+
+
+@pytest.mark.parametrize("section", ["bounds\n z <= 4", "general\n z", "binaries\n z", "bounds\n -1 <= z <= 4"])
+def test_column_that_no_row_names_is_said(reader: ModelReader, section: str) -> None:
+    """A name that only bounds or integer sections have is a new column for HiGHS; a warning says so with the line."""
+    outcome = read(reader, f"min\n obj: x\nst\n c1: x + 0 w + 0y >= 1 \\ z\n{section}\nend\n".encode())
+    assert outcome.lp is not None, outcome.error
+    assert outcome.lp.col_names == ("x", "w", "y", "z")
+    assert outcome.warnings == ("line 6: column z stands in no row and not in the objective",)
+
+
+def test_rows_of_one_name_are_said(reader: ModelReader) -> None:
+    """Both rows are there, and a warning names them."""
+    outcome = read(reader, b"min\n obj: x\nst\n c1: x >= 1\n c1: x >= 2\n x >= 0\n 2 x >= 0\nend\n")
+    assert outcome.lp is not None, outcome.error
+    assert (outcome.lp.m, outcome.warnings) == (4, ("two rows are called c1; both are kept",))
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (2, "min\n obj: x + 1e20\nst\n c1: x >= 1\nend\n"),
+        (2, "max\n obj: x - 1e30\nst\n c1: x >= 1\nend\n"),
+        (3, "min\n obj: x\n + 1e20 y\nst\n c1: x >= 1\nend\n"),
+        (5, "min\n obj: x\nst\n c1: x >= 1\n c2: x + 1e15 y >= 1\nend\n"),
+        (6, "min\n obj: x\nst\n c1: x >= 1\nbounds\n x >= inf\nend\n"),
+        (7, "min\n obj: x\nst\n c1: x >= 1\nbounds\n y <= 3\n x <= -inf\nend\n"),
+        (5, "min\n obj: x\nst\n c1: x >= 1\n c2: x >= inf\nend\n"),
+        (5, "min\n obj: x\nst\n c1: x >= 1\n 5 >= 3\nend\n"),
+    ],
+)
+def test_numbers_without_a_meaning_are_refused(reader: ModelReader, line: int, text: str) -> None:
+    """An infinite cost, coefficient, constant, bound on the wrong side, or a row without a column is an error with its line."""
+    outcome = read(reader, text.encode())
+    assert outcome.lp is None
+    assert outcome.error.startswith(f"model.lp:{line}: ")
+
+
 def test_constraints_may_be_empty(reader: ModelReader) -> None:
     """A file with bounds and no constraints is a model without rows."""
     outcome = read(reader, b"min\n obj: x\nsubject to\nbounds\n x >= 3\nend\n")

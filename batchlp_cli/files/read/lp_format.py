@@ -8,8 +8,9 @@ import re
 import highspy
 import numpy as np
 
-from batchlp_cli.errors import ReadError
+from batchlp_cli.errors import ModelError, ReadError
 from batchlp_cli.files.inputs import Compression
+from batchlp_cli.files.lp_doubts import odd_names, place, refuse_glued_names, refuse_infinite_constant
 from batchlp_cli.files.lp_mend import mend
 from batchlp_cli.files.read.messages import ReadRequest, Work
 from batchlp_cli.files.read.spool import remove_file, spool_file
@@ -40,14 +41,19 @@ def read_lp(text: bytes, work: Work) -> tuple[LinearProgram, tuple[str, ...]]:
     if failure is not None:
         lp, warnings = _read_mended(plain, work, failure)
     refuse_odd_names(lp.col_names, plain, work.request.name)
-    return lp, (*encoding, *warnings, *_crossings(lp))
+    refuse_glued_names(lp, plain)
+    refuse_infinite_constant(lp, plain)
+    return lp, (*encoding, *warnings, *odd_names(lp, plain), *_crossings(lp))
 
 
 def _misreading(name: str, warnings: tuple[str, ...]) -> ReadError | None:
     """Returns the error that a warning of HiGHS should have been."""
-    if any(_DROPS_CONSTANT in warning for warning in warnings):
+    found = next((warning for warning in warnings if _DROPS_CONSTANT in warning), None)
+    if found is not None:
+        line = re.match(r"line (\d+): ", found)
+        source = f"{name}:{line[1]}" if line else name
         return ReadError(
-            f"{name}: a constant on the left of a constraint, which HiGHS' reader drops; move it to the right-hand side"
+            f"{source}: a constant on the left of a constraint, which HiGHS' reader drops; move it to the right-hand side"
         )
     return None
 
@@ -90,7 +96,7 @@ def _read_text(text: bytes, is_file: bool, work: Work) -> tuple[LinearProgram, t
     if is_file and _is_direct(request):
         assert request.path is not None
         lp, warnings = _read_path(request.path, text, request)
-        return _linear_program(lp, request.name), warnings
+        return _linear_program(lp, text, request.name), warnings
     try:
         path = spool_file(work.spool, request.key, request.format, text)
     except ReadError as error:
@@ -99,7 +105,7 @@ def _read_text(text: bytes, is_file: bool, work: Work) -> tuple[LinearProgram, t
         lp, warnings = _read_path(path, text, request)
     finally:
         remove_file(path)
-    return _linear_program(lp, request.name), warnings
+    return _linear_program(lp, text, request.name), warnings
 
 
 def _is_direct(request: ReadRequest) -> bool:
@@ -134,7 +140,7 @@ def _read_path(path: str, text: bytes, request: ReadRequest) -> tuple[highspy.Hi
         status = highs.readModel(path)
     errors, warnings = _said(captured.text.replace(path, request.name), request.name)
     if status == highspy.HighsStatus.kError:
-        raise ReadError("; ".join(errors) or _silent_error(text, warnings, request))
+        raise ReadError("; ".join(place(e, request.name, text) for e in errors) or _silent_error(text, warnings, request))
     if status == highspy.HighsStatus.kWarning and not warnings:
         warnings = [line for line in captured.text.splitlines() if not _ROUTINE.match(line)] or ["HiGHS read it with a warning"]
     lp = highs.getLp()
@@ -157,12 +163,16 @@ def _said(text: str, name: str) -> tuple[list[str], list[str]]:
     """Returns what HiGHS said, errors with their place and warnings. `Parser error` alone tells nothing more."""
     errors: list[str] = []
     warnings: list[str] = []
+    last = ""
     for line in text.splitlines():
-        said, place = _SAID.match(line), _PLACE.match(line)
+        said, where = _SAID.match(line), _PLACE.match(line)
         if said:
-            (errors if said[1] == "ERROR" else warnings).append(said[2].strip())
-        elif place and errors:
-            errors[-1] = f"{name}:{place[1]}:{place[2]}: {errors[-1]}"
+            last = said[1]
+            (errors if last == "ERROR" else warnings).append(said[2].strip())
+        elif where and last == "WARNING":
+            warnings[-1] = f"line {where[1]}: {warnings[-1]}"
+        elif where and errors:
+            errors[-1] = f"{name}:{where[1]}:{where[2]}: {errors[-1]}"
         elif line.strip().startswith("= help:") and errors:
             errors[-1] += f" ({line.strip().removeprefix('= help:').strip()})"
     telling = [e for e in errors if not e.startswith("Parser error reading")]
@@ -203,7 +213,14 @@ def _integer(lp: highspy.HighsLp) -> Mask:
     return integer
 
 
-def _linear_program(lp: highspy.HighsLp, name: str) -> LinearProgram:
+def _linear_program(lp: highspy.HighsLp, text: bytes, name: str) -> LinearProgram:
+    try:
+        return _as_linear_program(lp, name)
+    except ModelError as error:
+        raise ReadError(place(str(error), name, text)) from error
+
+
+def _as_linear_program(lp: highspy.HighsLp, name: str) -> LinearProgram:
     maximize = lp.sense_ == highspy.ObjSense.kMaximize
     sign = -1.0 if maximize else 1.0
     vectors = (lp.col_cost_, lp.row_lower_, lp.row_upper_, lp.col_lower_, lp.col_upper_)
