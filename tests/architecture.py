@@ -115,6 +115,7 @@ ORDER: Mapping[str, Order] = {
         ("course",),
         ("trial", "worker"),
         ("chunk",),
+        ("sifting",),
         ("session", "sharing"),
         ("rays", "screen"),
         ("engine",),
