@@ -32,7 +32,7 @@ ORDER: Mapping[str, Order] = {
         ("exact_sums",),
         ("batch", "solution", "settings", "processes", "interrupts", "events", "pump"),
         ("problem", "worker", "status", "watch"),
-        ("cache", "errors", "matrix", "__init__"),
+        ("cache", "errors", "matrix", "memory", "__init__"),
     ),
     "commands": (
         ("__init__",),

@@ -145,7 +145,7 @@ class Sifter:
         restricted = self._restricted
         assert restricted is not None
         begun = time.perf_counter()
-        claims = [restricted.solve(changes.of_member(member), self._settings) for member in members.tolist()]
+        claims = restricted.solve(changes.take(members), members.size, self._settings)
         optimal = np.array([claim is not None for claim in claims], dtype=np.bool_)
         solved = [claim for claim in claims if claim is not None]
         m, k = self._base.m, restricted.columns.size
@@ -195,13 +195,14 @@ class _Restricted:
             )
         )
 
-    def solve(self, changes: Changes, settings: SolveSettings) -> Solution | None:
-        """Returns the optimum of a member over the columns in use, None where there is none."""
-        claim = self._session.solve(self._own(changes), Mode.WARM, settings)
-        return claim if claim.status is Status.OPTIMAL and claim.y is not None and claim.r is not None else None
+    def solve(self, changes: Changes, members: int, settings: SolveSettings) -> list[Solution | None]:
+        """Returns the optimum of each member over the columns in use, None where there is none."""
+        own = self._own(changes)
+        claims = [self._session.solve(own.of_member(k), Mode.WARM, settings) for k in range(members)]
+        return [c if c.status is Status.OPTIMAL and c.y is not None and c.r is not None else None for c in claims]
 
     def _own(self, changes: Changes) -> Changes:
-        """Returns the changes of a member as those of the restricted LP."""
+        """Returns changes as those of the restricted LP."""
         used = changes.field != Field.OFFSET
         field, index, value = changes.field[used], changes.index[used], changes.value[used]
         is_column = np.isin(field, COLUMN_FIELDS)
