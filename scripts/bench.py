@@ -34,8 +34,9 @@ h.setOptionValue("threads", 1)
 h.setOptionValue("solve_relaxation", True)
 h.readModel(sys.argv[2])
 h.run()
+status, objective = h.modelStatusToString(h.getModelStatus()), h.getInfo().objective_function_value
 with open(f"{sys.argv[1]}/{os.getpid()}", "a") as answers:  # not the pipe that all share
-    print(sys.argv[2], h.modelStatusToString(h.getModelStatus()), repr(h.getInfo().objective_function_value), sep="\\t", file=answers)
+    print(sys.argv[2], status, repr(objective), sep="\\t", file=answers)
 """
 
 
