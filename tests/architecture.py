@@ -74,6 +74,8 @@ ORDER: Mapping[str, Order] = {
         ("warm_start",),
         ("discover", "results", "claims", "run_rows", "locate", "stored", "mps_writer", "mps_family"),
         ("write",),
+        ("mps_columns",),
+        ("mps_base",),
         ("mps", "tree", "frames"),
         ("ledger",),
         ("mps_assemble",),
