@@ -15,6 +15,7 @@ import numpy as np
 from batchlp_cli.backends.pdhg import certificates, termination
 from batchlp_cli.backends.pdhg.course import Course, Entry
 from batchlp_cli.backends.pdhg.kernels.base import (
+    Measured,
     Moved,
     displacement_of,
     load_lane,
@@ -48,7 +49,7 @@ class Lanes:
         self._tile = make_tile(course.kernel, course.matrix, course.entries[precision], width, self._dtype)
         self._entries: list[Entry | None] = [None] * width
         self._iterations, self._k, self._checks = np.zeros(width), np.zeros(width), np.zeros(width, dtype=np.int64)
-        self._next_proof, self._next_polish = np.zeros(width), np.zeros(width)
+        self._next_proof, self._next_polish, self._next_cutoff = np.zeros(width), np.zeros(width), np.zeros(width)
         self._reloaded = np.zeros(width, dtype=np.bool_)
         self._restart, self._weight, self._done = RestartState.of(width), WeightState.of(width), TerminationState.of(width)
 
@@ -114,7 +115,8 @@ class Lanes:
         cost = np.zeros(lp.n) if entry.ray is not None else matrix.col_scale * lp.c
         omega = entry.omega or first_weight(cost, matrix.row_scale * lp.row_lower, matrix.row_scale * lp.row_upper)
         self._entries[lane] = entry
-        self._iterations[lane] = self._k[lane] = self._checks[lane] = self._next_proof[lane] = self._next_polish[lane] = 0
+        self._iterations[lane] = self._k[lane] = self._checks[lane] = self._next_proof[lane] = 0
+        self._next_polish[lane] = self._next_cutoff[lane] = 0
         self._weight.begin(lane, omega)
         self._done.begin(lane, given, course.reduction.restoration.shift(given))
         return True
@@ -136,7 +138,7 @@ class Lanes:
         self._tile = narrow_tile(self._kernel, self._tile, lanes.tolist(), width)
         kept = np.concatenate([lanes, np.setdiff1d(np.arange(self.width), lanes)])[:width]
         self._entries = [self._entries[lane] for lane in kept]
-        for name in ("_iterations", "_k", "_checks", "_next_proof", "_next_polish", "_reloaded"):
+        for name in ("_iterations", "_k", "_checks", "_next_proof", "_next_polish", "_next_cutoff", "_reloaded"):
             setattr(self, name, getattr(self, name)[kept])
         for state in (self._restart, self._weight, self._done):
             for name in state.__slots__:
@@ -219,6 +221,7 @@ class Lanes:
         for lane in np.flatnonzero(lanes & (finished | (feasible & costless))):
             self._finish(int(lane))
         self._prove(lanes & self._active() & finite, measured, feasible)
+        self._cut_off(lanes & self._active() & finite & ~costless, measured)
         self._keep_bounds(lanes & self._active() & finite & ~costless)
         steps = np.full(self.width, float(p.stall_steps))
         if not self._last:
@@ -227,6 +230,24 @@ class Lanes:
         idle: Mask = np.asarray(termination.stalled(p, self._done, merits, self._iterations, steps) | still)
         self._give_up(lanes & self._active(), errors, finite, idle)
         return errors
+
+    def _cut_off(self, lanes: Mask, measured: Vector) -> None:
+        """Answers members whose dual bound passes the cutoff, rounding and prices of infinite bounds included."""
+        course = self._course
+        if course.settings.cutoff is None:
+            return
+        value = measured[Measured.DUAL_VALUE] + self._done.shift + self._done.offset
+        for lane in np.flatnonzero(lanes & (value >= course.settings.cutoff) & (self._iterations >= self._next_cutoff)):
+            entry = self._entries[lane]
+            assert entry is not None
+            given = course.given_of(entry)
+            x, y = self._point(entry, given, int(lane))
+            if course.prover.bound(given, y) >= course.settings.cutoff:
+                self._answer(
+                    self._taken(int(lane)), int(lane), Status.CUTOFF, x=x, y=y, message="the dual bound passes the cutoff"
+                )
+            else:
+                self._next_cutoff[lane] = course.parameters.certificates.spacing * self._iterations[lane]
 
     def _keep_bounds(self, lanes: Mask) -> None:
         """Remembers the prices of members whose dual bound is the best so far, after 1, 2, 4, 8, ... checks: a bound is dear."""
