@@ -91,6 +91,7 @@ ORDER: Mapping[str, Order] = {
         ("solve",),
         ("alone",),
         ("lanes",),
+        ("states",),
         ("course",),
         ("parameters",),
         ("reduction",),
