@@ -93,6 +93,7 @@ ORDER: Mapping[str, Order] = {
         ("solve",),
         ("alone",),
         ("lanes",),
+        ("states",),
         ("course",),
         ("parameters",),
         ("reduction",),
