@@ -142,8 +142,8 @@ def beside_a_large_bound() -> LinearProgram:
     """Returns min s + z / 1000, s >= 10 |y - 1/2|, z = 1e5, y binary: both children cost 5 more than the root, whose point breaks
     their rows by 5, which is little beside 1e5."""
     A = [[1, 10, 0], [1, -10, 0], [0, 0, 1]]
-    rows = {"row_lower": [5, -5, 1e5], "row_upper": [np.inf, np.inf, 1e5]}
-    return linear_program([1, 0, 0.001], A, **rows, col_upper=[100, 1, 2e5], integer=[False, True, False])
+    upper = [np.inf, np.inf, 1e5]
+    return linear_program([1, 0, 0.001], A, [5, -5, 1e5], upper, col_upper=[100, 1, 2e5], integer=[False, True, False])
 
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-4])
