@@ -30,7 +30,7 @@ ORDER: Mapping[str, Order] = {
         ("exact",),
         ("exact_implied",),
         ("exact_sums",),
-        ("batch", "solution", "settings", "processes", "interrupts", "events", "pump"),
+        ("batch", "solution", "settings", "processes", "interrupts", "events", "pump", "nearness"),
         ("problem", "worker", "status", "watch"),
         ("cache", "errors", "matrix", "memory", "__init__"),
     ),

@@ -19,6 +19,7 @@ from batchlp_cli.backends.pdhg.polish import Point, best_point
 from batchlp_cli.backends.pdhg.reduction import Reduction
 from batchlp_cli.backends.pdhg.scaling import ScaledMatrix
 from batchlp_cli.batch import LPBatch
+from batchlp_cli.nearness import is_near
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import SETTLED, Solution, Status
@@ -196,7 +197,14 @@ class Course:
         slope = termination.sensitivity(given, x, y)
         # a value that hangs on the tolerance is settled all the same where the point is exact enough
         entry.marginal = tol * slope > p.most_hanging and merit * slope > p.settled
-        return not entry.marginal
+        return not entry.marginal and (not self.settings.near or self._near(given, x, y, merit))
+
+    def _near(self, given: LinearProgram, x: Vector, y: Vector, merit: float) -> bool:
+        """Tells whether a point that meets the tolerances is near enough for studies, or as near as is worth waiting for."""
+        tol = self.settings.tol
+        if merit <= self.parameters.termination.strictest * tol:
+            return True
+        return is_near(given, x, y, self.prover.bound(given, y), tol)
 
     def keep_bound(self, entry: Entry, y: Vector) -> None:
         """Remembers prices y [m] of the member as given where their dual bound is the best so far.

@@ -25,6 +25,7 @@ class TerminationParameters:
     above which a point is no optimum: an LP that is infeasible by less than the tolerance has such points, and prices without
     bound (default 0.3; most of Netlib's optima are below 1e-2 at a tolerance of 1e-6, cplex2, which is infeasible by 1e-11,
     has 0.7). settled: the same for the errors that a point has, up to which it is an optimum even so (default 1e-3).
+    strictest: where `near` is asked for, share of the tolerance from which points are taken that are not near (default 0.01).
     """
 
     margin: float = 0.99
@@ -33,6 +34,7 @@ class TerminationParameters:
     stricter: float = 0.5
     most_hanging: float = 0.3
     settled: float = 1e-3
+    strictest: float = 0.01
 
 
 @dataclass(slots=True, eq=False)
