@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from batchlp_cli.backlog import Backlog
 from batchlp_cli.errors import UsageError
 from batchlp_cli.watch import Watch
 
@@ -124,6 +125,7 @@ class SolveSettings:
     constructed (set by the fallback, not by a flag). cutoff: for minimisation and with offset, the dual value at which a member
     need not be solved further (set by branching). watch: who is told
     of iterates on their way, by backends that have some. starts: where members of lanes begin, by their names in the batch.
+    backlog: the answers that nobody has handled yet; while it is full no member is begun.
     """
 
     backend: BackendName = BackendName.AUTO
@@ -144,6 +146,7 @@ class SolveSettings:
     cutoff: float | None = None
     watch: Watch | None = field(default=None, compare=False, repr=False)
     starts: Starts | None = field(default=None, compare=False, repr=False)
+    backlog: Backlog | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
