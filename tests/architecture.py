@@ -63,7 +63,11 @@ ORDER: Mapping[str, Order] = {
         ("assignment", "children", "covering", "design", "flux", "knapsack", "known", "location", "shipping", "variation"),
         ("blocks",),
     ),
-    "report.figures": (("__init__",), ("stages", "members", "traces", "lanes", "profiles", "crossover"), ("canvas",)),
+    "report.figures": (
+        ("__init__",),
+        ("stages", "members", "traces", "lanes", "profiles", "crossover", "candidates"),
+        ("canvas",),
+    ),
     "files": (
         ("__init__",),
         ("read",),

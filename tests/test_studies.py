@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -25,12 +26,14 @@ from batchlp_cli.kkt import verify
 from batchlp_cli.library import linear_program, solve, tighten
 from batchlp_cli.nearness import is_near
 from batchlp_cli.problem import LinearProgram
+from batchlp_cli.report.rows import Source
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Solution, Status
 from batchlp_cli.solving import Solver
 from batchlp_cli.studies.branching import BranchOptions, BranchResult, ChildState, branch_model, children_of
 from batchlp_cli.studies.choosing import choose
 from batchlp_cli.studies.incumbent import incumbent_point, objective_of, read_values
+from batchlp_cli.studies.records import branch_rows, draw_branching
 from batchlp_cli.studies.scores import Interval, ScoreRule, gain, rank, score, score_interval
 from batchlp_cli.studies.tightening import EndState, TightenOptions, slack_optimum, tighten_model
 from tests.command import batchlp, environment, rows_in, rows_of
@@ -190,6 +193,34 @@ def test_a_stop_that_its_bound_does_not_bear_out_is_solved_to_the_end() -> None:
     assert not verdict.verified
     assert deserves_second_try(claim, verdict, settings)
     assert not deserves_second_try(claim, verdict, replace(settings, cutoff=verdict.dual_bound))
+
+
+def test_figure_shows_the_candidates_with_what_is_unsure_and_what_is_pruned(tmp_path: Path) -> None:
+    """The SVG beside the rows of branch is well-formed, names every candidate, marks contenders, and says which child is pruned;
+    names are text, whatever they hold."""
+    pytest.importorskip("matplotlib")
+    lp = replace(knapsacks(seed=5, n=12, m=5), col_names=("<b>&$x$", *(f"y{k}" for k in range(11))))
+    result = branched(lp, cutoff=-branched(lp).interval.high * 0.97)
+    rows, model = branch_rows(result, Source("odd", "odd.mps"), "digest")
+    picture = draw_branching(rows, model)
+    assert picture is not None
+    texts = ["".join(element.itertext()) for element in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]
+    assert {row["column"] for row in rows} <= {text.removesuffix(" *") for text in texts}
+    assert {text.removesuffix(" *") for text in texts if text.endswith(" *")} == {r["column"] for r in rows if r["contender"]}
+    pruned = sum(row[f"{side}_state"] in ("cutoff", "infeasible") for row in rows for side in ("down", "up"))
+    assert pruned == sum(text.startswith(("down ", "up ")) and not text.endswith("child") for text in texts)
+    assert pruned > 0
+    assert draw_branching([], model) is None
+
+
+def test_figure_stops_at_so_many_candidates_and_says_so() -> None:
+    """Of 50 candidates 40 are drawn; a gain without a known end is drawn to the edge."""
+    candidates = pytest.importorskip("batchlp_cli.report.figures.candidates")
+    gains = [candidates.Gains(f"x{k}", (1.0 + k, np.inf), "infeasible", k == 1) for k in range(50)]
+    picture = candidates.draw_candidates(gains, "key", "words")
+    assert "10 more are not drawn" in picture
+    assert "x39" in picture
+    assert "x40" not in picture
 
 
 def test_an_infeasible_child_is_proved_and_fixes_the_other_side() -> None:

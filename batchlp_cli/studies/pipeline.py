@@ -32,6 +32,7 @@ from batchlp_cli.studies.records import (
     TIGHTEN_FIELDS,
     branch_rows,
     branch_words,
+    draw_branching,
     study_row,
     tighten_rows,
     tighten_words,
@@ -56,13 +57,15 @@ class StudyOptions:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A kind of study. study: one model to its rows, the model's own row, and the model with new bounds or None."""
+    """A kind of study. study: one model to its rows, the model's own row, and the model with new bounds or None. draw: rows and
+    the model's own row to a figure as SVG, None where there is none."""
 
     name: str
     fields: tuple[str, ...]
     words: Callable[[Row], str]
     options: BranchOptions | TightenOptions
     study: Callable[[LinearProgram, Source, str, Solver, Listen], Studied]
+    draw: Callable[[list[Row], Row], str | None] = lambda rows, row: None
 
 
 def branching(options: BranchOptions, incumbent: Path | None = None) -> Study:
@@ -74,7 +77,7 @@ def branching(options: BranchOptions, incumbent: Path | None = None) -> Study:
         result = branch_model(lp, given, solver, listen)
         return *branch_rows(result, source, digest), result.tightened() if result.fixings and not result.closed else None
 
-    return Study("branch", BRANCH_FIELDS, branch_words, options, study)
+    return Study("branch", BRANCH_FIELDS, branch_words, options, study, draw_branching)
 
 
 def tightening(options: TightenOptions, incumbent: Path | None = None) -> Study:
@@ -166,6 +169,9 @@ class _Course:
             if self.folder is not None:
                 self.folder.append(each)
             self.listen(RowReady(each, json_line(each)))
+        picture = None if self.folder is None else self.study.draw(rows, row)
+        if self.folder is not None and picture is not None:
+            self.folder.write_atomic(f"figures/{row['name']}.svg", picture.encode("utf-8", "replace"))
         self.listen(Note(self.study.words(row)))
         self.rows += len(rows) + 1
         self.verified += bool(row["verified"])
