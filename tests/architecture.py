@@ -38,6 +38,7 @@ ORDER: Mapping[str, Order] = {
         ("__init__",),
         ("branch", "calibrate", "compare", "generate", "inspect", "report", "scenarios", "solve", "tighten", "verify"),
         ("studying",),
+        ("sharding",),
         ("options",),
     ),
     "studies": (

@@ -22,6 +22,7 @@ from batchlp_cli.batch import Changes, LPBatch
 from batchlp_cli.dispatch import deserves_second_try
 from batchlp_cli.errors import ModelError, ReadError, UsageError
 from batchlp_cli.exact import exact_bound
+from batchlp_cli.files.mps_writer import write_mps
 from batchlp_cli.kkt import verify
 from batchlp_cli.library import linear_program, solve, tighten
 from batchlp_cli.nearness import is_near
@@ -377,8 +378,6 @@ def test_an_incumbent_is_checked_before_it_cuts_anything(tmp_path: Path) -> None
 
 def test_branch_writes_rows_and_the_model_with_its_fixings(tmp_path: Path) -> None:
     """JSON lines on stdout, the same in the run folder, and a model that batchlp reads back with the fixed bounds."""
-    from batchlp_cli.files.mps_writer import write_mps
-
     lp = knapsacks(seed=5, n=10, m=4)
     (tmp_path / "k.mps").write_text(write_mps(lp))
     root = -branched(lp).interval.low
@@ -393,10 +392,47 @@ def test_branch_writes_rows_and_the_model_with_its_fixings(tmp_path: Path) -> No
     assert again.objective <= root
 
 
+def test_a_study_goes_on_where_it_stopped_and_forgets_rows_of_other_options(tmp_path: Path) -> None:
+    """With --resume a model of the same bytes and options is kept, another one studied; of a model that is studied anew with
+    other options no candidate of before is left; without --resume the folder is refused."""
+    models = tmp_path / "models"
+    models.mkdir()
+    for name, seed in (("a", 3), ("b", 4)):
+        (models / f"{name}.mps").write_text(write_mps(knapsacks(seed, 12, 5)))
+    run = ("branch", "-o", tmp_path / "run", "--backend", "highs")
+    assert batchlp(*run, models / "a.mps").returncode == 0
+    again = batchlp(*run, models / "a.mps")
+    assert again.returncode == 2
+    assert b"--resume" in again.stderr
+    both = batchlp(*run, models, "--resume")
+    kept, done = ([row for row in rows_of(both) if str(row["name"]).startswith(name)] for name in "ab")
+    assert [row["kind"] for row in kept] == ["model"]
+    assert len(done) > 1
+    whole = rows_in(tmp_path / "run")
+    assert {row["settings_digest"] for row in whole} == {kept[0]["settings_digest"]}
+    few = batchlp(*run, models, "--resume", "--limit", "2")
+    assert len(rows_of(few)) == 6
+    assert len(rows_in(tmp_path / "run")) == 6
+
+
+def test_shards_of_a_study_are_parts_of_it(tmp_path: Path) -> None:
+    """Two shards in one folder study each model once; --resume without a folder makes no sense."""
+    models = tmp_path / "models"
+    models.mkdir()
+    for seed in (3, 4, 5):
+        (models / f"{seed}.mps").write_text(write_mps(knapsacks(seed, 8, 3)))
+    names = []
+    for i in (1, 2):
+        part = batchlp("tighten", models, "-o", tmp_path / "run", "--shard", f"{i}/2", "--backend", "highs")
+        assert part.returncode == 0, part.stderr
+        names += [str(row["name"]) for row in rows_of(part) if row["kind"] == "model"]
+    assert sorted(names) == ["3.mps", "4.mps", "5.mps"]
+    assert len(list((tmp_path / "run").glob("results-*-of-2.jsonl"))) == 2
+    assert batchlp("tighten", models, "--resume").returncode == 2
+
+
 def test_tighten_as_csv_has_one_header_and_a_row_a_column(tmp_path: Path) -> None:
     """What a cobrapy user reads: column, minimum, maximum; and a file that cannot be read is a row."""
-    from batchlp_cli.files.mps_writer import write_mps
-
     (tmp_path / "t.mps").write_text(write_mps(triangle()))
     (tmp_path / "bad.mps").write_text("nonsense\n")
     done = batchlp("tighten", tmp_path, "--backend", "highs", "--format", "csv")
@@ -415,8 +451,6 @@ def test_two_cutoffs_are_a_usage_error(tmp_path: Path) -> None:
 
 def test_the_door_solves_programs_batches_and_paths_in_order(tmp_path: Path) -> None:
     """max 3a + 2b, a + b <= 4, a + 3b <= 6, a <= 3.5: a = 3.5, b = 0.5, value 11.5, row dual 2 in the sense of the model."""
-    from batchlp_cli.files.mps_writer import write_mps
-
     lp = linear_program(
         [3, 2], sp.csr_array(np.array([[1.0, 1], [1, 3]])), row_upper=[4, 6], col_upper=[3.5, np.inf], maximize=True
     )
