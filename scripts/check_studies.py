@@ -60,7 +60,7 @@ def optima_of(lp: LinearProgram, result: BranchResult) -> list[float]:
     assert x is not None
     batch: LPBatch = children_of(lp, np.array([c.column for c in result.candidates]), x)
     found = []
-    for answer in solve(batch, backend="highs", tol=1e-9, time_limit=OPTIMA_SECONDS):
+    for answer in solve(batch, backend="highs", tol=1e-8, time_limit=OPTIMA_SECONDS):
         if answer.verified and answer.status is Status.INFEASIBLE:
             found.append(math.inf)
         else:
@@ -69,16 +69,17 @@ def optima_of(lp: LinearProgram, result: BranchResult) -> list[float]:
 
 
 def check_branch(
-    lp: LinearProgram, backend: str, tol: float, limit: int, time_limit: float, optima: list[float] | None
-) -> tuple[Found, list[float]]:
-    """Returns what branching came to, and the optima of the children, which do not depend on the backend."""
+    lp: LinearProgram, backend: str, tol: float, limit: int, time_limit: float, known: dict[tuple[int, ...], list[float]]
+) -> Found:
+    """Returns what branching came to. known: optima of the children by candidates, for other backends too."""
     begun = time.perf_counter()
     with Solver(SolveSettings(backend=BackendName(backend), tol=tol, time_limit=time_limit)) as solver:
         result = branch_model(lp, BranchOptions(limit=limit), solver, unheard)
     found = Found(seconds=time.perf_counter() - begun)
     if not result.candidates:
-        return found, []
-    optima = optima if optima is not None else optima_of(lp, result)
+        return found
+    columns = tuple(c.column for c in result.candidates)
+    optima = known[columns] = known[columns] if columns in known else optima_of(lp, result)
     children = [child for c in result.candidates for child in (c.down, c.up)]
     for child, optimum in zip(children, optima, strict=True):
         if math.isnan(optimum):
@@ -93,7 +94,7 @@ def check_branch(
             found.by_lanes += 1
             found.far = max(found.far, (optimum - child.bound) / (1 + abs(optimum)))
     found.best = agreement(result, optima)
-    return found, optima
+    return found
 
 
 def agreement(result: BranchResult, optima: list[float]) -> str:
@@ -107,7 +108,7 @@ def agreement(result: BranchResult, optima: list[float]) -> str:
             gains = [(g - SAFE * (1 + abs(o)), g + SAFE * (1 + abs(o))) for g, o in ((down - root, down), (up - root, up))]
             low, high = (score(max(gains[0][e], 0.0), max(gains[1][e], 0.0), ScoreRule.PRODUCT) for e in (0, 1))
             values[k] = low, high
-    if not values or result.best is None:
+    if result.best not in values:
         return "none"
     best = max(values, key=lambda k: values[k][0])
     if best == result.best:
@@ -168,9 +169,9 @@ def main() -> int:
         (lp,) = _read(path, SolveSettings())
         if lp.n > given.columns or not lp.integer.any():
             continue
-        optima: list[float] | None = None
+        known: dict[tuple[int, ...], list[float]] = {}
         for backend in [] if given.no_branch else given.backends:
-            found, optima = check_branch(lp, backend, given.tol, given.limit, given.time_limit, optima)
+            found = check_branch(lp, backend, given.tol, given.limit, given.time_limit, known)
             wrong = found.above > 0 or found.far > allowed or found.best == "OTHER"
             bad += wrong
             about = f"{Path(path).name:32} {lp.m:6} x {lp.n:6} {backend:6} children {found.children:5} above {found.above}"

@@ -38,6 +38,7 @@ ORDER: Mapping[str, Order] = {
         ("__init__",),
         ("branch", "calibrate", "compare", "generate", "inspect", "report", "scenarios", "solve", "tighten", "verify"),
         ("studying",),
+        ("sharding",),
         ("options",),
     ),
     "studies": (
@@ -63,7 +64,11 @@ ORDER: Mapping[str, Order] = {
         ("assignment", "children", "covering", "design", "flux", "knapsack", "known", "location", "shipping", "variation"),
         ("blocks",),
     ),
-    "report.figures": (("__init__",), ("stages", "members", "traces", "lanes", "profiles", "crossover"), ("canvas",)),
+    "report.figures": (
+        ("__init__",),
+        ("stages", "members", "traces", "lanes", "profiles", "crossover", "candidates"),
+        ("canvas",),
+    ),
     "files": (
         ("__init__",),
         ("read",),

@@ -19,7 +19,7 @@ from batchlp_cli.dispatch import choose_backend
 from batchlp_cli.errors import UsageError
 from batchlp_cli.events import Listen, Note, Progress
 from batchlp_cli.kkt import dual_bound
-from batchlp_cli.nearness import is_near, most_worth
+from batchlp_cli.nearness import is_near, worth_of_violations
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import BackendName
 from batchlp_cli.solution import Solution, Status, Verdict
@@ -235,7 +235,7 @@ def child_of(lp: LinearProgram, tries: Tries, first_bound: float, cutoff: float)
         state = ChildState.CUTOFF
     high = math.inf
     if math.isfinite(value) and solution.x is not None and solution.y is not None:
-        high = max(bound, value + most_worth(lp, solution.x, solution.y))
+        high = max(bound, value + worth_of_violations(lp, solution.x, solution.y))
     return Child(bound, value, high, state, tuple(tries))
 
 
