@@ -3,10 +3,10 @@
     python scripts/bench_studies.py [FAMILY:SIZE | MODEL]... [--study branch|tighten] [--tol 1e-4] [--limit N] [--time-limit 60]
 
 FAMILY:SIZE is a generated family, MODEL a MIP file. Both sides solve the same members in one process, in turn; kernels are
-compiled and worker processes started on a small model before. Branch: all children of the root, which is solved before the clock
-starts. Tighten: the two ends of every column within 1% of the root's value (without a cutoff nearly all ends of these families are
-attained by known points and need no LP), the root included. Lanes hand on what they give up, and what is not near: `lanes`
-counts children whose last try was theirs. Prints a line a case, and last the geometric mean of the ratios.
+compiled and worker processes started on a small model before. Branch: all children of the root, which is solved before the
+clock starts. Tighten: the two ends of every column within 1% of the root's value (without a cutoff nearly all ends of these
+families are attained by known points and need no LP), the root included. Lanes hand on what they give up, and what is not
+near: `lanes` counts children whose last try was theirs. Prints a line a case, and last the geometric mean of the ratios.
 """
 
 from __future__ import annotations
