@@ -167,11 +167,11 @@ def candidates_of(lp: LinearProgram, x: Vector, options: BranchOptions) -> tuple
         wanted = np.zeros(lp.n, dtype=np.bool_)
         wanted[choose(options.candidates, lp.n, lp.col_name, "column")] = True
         idle = int((wanted & ~fractional).sum())
-        notes += [f"{idle} of the columns asked for are not fractional integer columns"] if idle else []
+        notes += [f"columns asked for that are no fractional integer columns: {idle}"] if idle else []
         fractional &= wanted
     columns = np.flatnonzero(fractional).astype(np.int64)
     if options.limit is not None and columns.size > options.limit:
-        notes.append(f"the {options.limit} most fractional of {columns.size} candidates")
+        notes.append(f"only the {options.limit} most fractional of {columns.size} candidates")
         most = np.argsort(-distance[columns], kind="stable")[: options.limit]
         columns = np.sort(columns[most])
     return columns, tuple(notes)

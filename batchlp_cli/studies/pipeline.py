@@ -109,6 +109,8 @@ def run_study(discovery: Discovery, study: Study, options: StudyOptions, listen:
     """
     if options.write_model is not None and len(discovery.inputs) != 1:
         raise UsageError(f"--write-model names one file for {len(discovery.inputs)} models; use -o DIR for several")
+    if options.write_model is not None and options.write_model.is_dir():
+        raise OutputError(f"{options.write_model} is a folder; --write-model expects the name of a file")
     with ExitStack() as stack:
         interruptions = stack.enter_context(Interruptions())
         course = _Course(discovery, study, options, listen, stack)
@@ -197,7 +199,7 @@ class _Course:
             rows, row, changed = self.study.study(model, source, self.digest, self.solver, self.listen)
         except ModelError as error:
             row = study_row(self.study.fields, "model", source, self.digest) | {"error": str(error)}
-            return [], row | {"status": "numerical_error", "warnings": list(source.warnings)}, None
+            return [], row | {"warnings": list(source.warnings)}, None
         return rows, row | {"warnings": list(source.warnings)}, changed
 
     def record(self, rows: list[Row], row: Row, changed: LinearProgram | None) -> None:
@@ -217,6 +219,8 @@ class _Course:
         self._count(row)
 
     def _write_model(self, name: str, changed: LinearProgram | None) -> str | None:
+        if changed is None and self.options.write_model is not None:
+            self.listen(Note(f"no new bounds, so {self.options.write_model} is not written"))
         if changed is None or (self.folder is None and self.options.write_model is None):
             return None
         try:
@@ -226,8 +230,6 @@ class _Course:
             return None
         if self.options.write_model is not None:
             path = self.options.write_model
-            if path.is_dir():
-                raise OutputError(f"{path} is a folder; --write-model expects the name of a file")
             with output_errors(path):
                 write_beside(path.with_name(f".{path.name}.part"), path, [data])
         if self.folder is None:

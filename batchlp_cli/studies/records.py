@@ -33,6 +33,9 @@ TIGHTEN_FIELDS = (
 )  # fmt: skip
 
 
+NO_CUTS = "the root is the plain relaxation: no cuts are added"
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """fields: all keys of a study's rows, in order. headings: of its table, by key."""
@@ -77,7 +80,7 @@ def branch_rows(result: BranchResult, source: Source, digest: str) -> tuple[list
     tries = [t for child in children for t in child.tries]
     model = study_row(BRANCH_FIELDS, "model", source, digest) | _about(lp)
     verified = verdict.verified and all(child.verified for child in children)
-    notes = [*result.notes, "the root is the plain relaxation: no cuts are added"]
+    notes = [*result.notes, NO_CUTS]
     if result.closed:
         notes.append("both children of a column are pruned: the model has no solution of interest")
     model |= {"status": solution.status.value, "verified": verified, "notes": notes, "choice": result.choice or None}
@@ -167,7 +170,7 @@ def branch_words(row: Mapping[str, object]) -> str:
         return f"{row['input']}: {row['error']}"
     parts = [f"{row['input']}: root {row['status']}"]
     parts += [f"value {number_text(row['root_value'])}"] if row["root_value"] is not None else []
-    parts += [f"{row['candidates']} candidates"] if row["candidates"] is not None else []
+    parts += [_candidates_words(row)] if row["candidates"] is not None else []
     contenders = row["contenders"]
     assert isinstance(contenders, list)
     if row["best"] is not None:
@@ -175,7 +178,17 @@ def branch_words(row: Mapping[str, object]) -> str:
         parts.append(f"best {row['best']} ({more})")
     fixings = row["fixings"]
     parts += [f"{len(fixings)} bounds fixed"] if isinstance(fixings, list) and fixings else []
+    notes = row["notes"]
+    parts += [note for note in notes if note != NO_CUTS] if isinstance(notes, list) else []
     return "; ".join([*parts, *([str(row["reason"])] if row["reason"] else [])])
+
+
+def _candidates_words(row: Mapping[str, object]) -> str:
+    if row["candidates"] or row["root_value"] is None:
+        return f"{row['candidates']} candidates"
+    return "no candidates: " + (
+        "no integer column is fractional" if row["integer_columns"] else "the model has no integer columns"
+    )
 
 
 def tighten_words(row: Mapping[str, object]) -> str:
