@@ -132,7 +132,7 @@ def test_what_is_no_name_is_refused(reader: ModelReader, terms: str) -> None:
     assert outcome.error.startswith("model.lp:2: ")
 
 
-@pytest.mark.parametrize("term", ["2D+3", "2.5d0", "1d3", "0x10", ".5Q"])
+@pytest.mark.parametrize("term", ["2D+3", "2.5d0", "1d3", "0x10", ".5Q", "1e+"])
 def test_exponents_of_other_languages_are_refused(reader: ModelReader, term: str) -> None:
     """A name that stands nowhere but glued to a number is an error with its line, never a new column."""
     text = f"min\n obj: x + y\nst\n d1: x + y >= 1 \\ D d0 d3 x10 Q\n D: {term} + y >= 1\nend\n"

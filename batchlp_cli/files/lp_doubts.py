@@ -18,7 +18,7 @@ INFINITE = 1e20
 _COMMENT = re.compile(rb"\\[^\n]*")
 _BEHIND_ROWS = re.compile(rb"(?im)^[ \t]*(?:bounds?|gen(?:eral)?s?|int(?:eger)?s?|bin(?:ary|aries)?s?|end)[ \t]*\r?$")
 _BEGIN = re.compile(rb"(?im)^[ \t]*(?:subject[ \t]+to|such[ \t]+that|s\.?t\.?)(?=\s)")
-_FORTRAN = re.compile(r"[dDqQ]\d*\Z|[xX][0-9a-fA-F]+\Z")
+_FORTRAN = re.compile(r"[dDeEqQ]\d*\Z|[xX][0-9a-fA-F]+\Z")
 _WORD = re.compile(rb"[^\s<>=+*^:\[\]\-]+")
 _NUMBER = re.compile(
     rb"(?<![^\s<>=+*^:\[\]\-])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?<![^\s<>=+\-])inf(?:inity)?(?![^\s<>=])", re.I

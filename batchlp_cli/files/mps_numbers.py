@@ -130,16 +130,15 @@ def parse_decimals(words: Words) -> tuple[Vector, Mask]:
     is_digit = digits < 10
     is_point = characters == ord(".")
     signed = (characters[0] == ord("-")) | (characters[0] == ord("+"))
-    length = np.count_nonzero(characters, axis=0)
-    digit_count = np.count_nonzero(is_digit, axis=0)
-    points = np.count_nonzero(is_point, axis=0)
+    length, digit_count, points = _sums(characters != 0), _sums(is_digit), _sums(is_point)
     done = (digit_count + points + signed == length) & (points <= 1) & (digit_count > 0)
-    behind = np.count_nonzero(np.logical_or.accumulate(is_point, axis=0) & is_digit, axis=0)
+    # What is behind a point is digits, where the field is a number at all.
+    place_of_point = _sums(is_point * np.arange(len(characters), dtype=np.uint8)[:, None])
+    behind = np.where(done & (points == 1), length - 1 - place_of_point, 0)
     short = len(characters) <= SHORT
-    kind: type[np.float64] | type[np.uint64] = np.float64 if short else np.uint64
-    # M is built digit by digit, as by hand; a place that holds no digit changes nothing.
-    number = np.zeros(len(length), dtype=kind)
-    times, plus = np.where(is_digit, kind(10), kind(1)), np.where(is_digit, digits, kind(0))
+    # M is built digit by digit, as by hand; a place that holds no digit changes nothing. Factors of one byte are read fastest.
+    number = np.zeros(len(length), dtype=np.float64 if short else np.uint64)
+    times, plus = np.where(is_digit, np.uint8(10), np.uint8(1)), digits * is_digit
     for place in range(len(characters)):
         number *= times[place]
         number += plus[place]
@@ -149,6 +148,12 @@ def parse_decimals(words: Words) -> tuple[Vector, Mask]:
         values, sure = _round_long(number, np.minimum(behind, DIGITS))
         done &= (digit_count <= DIGITS) & sure
     return np.where(characters[0] == ord("-"), -values, values), done
+
+
+def _sums(counts: np.ndarray) -> np.ndarray:
+    """Returns the sums of each field's bytes or marks [places, fields], which must be below 256: [fields] uint8."""
+    sums: np.ndarray = np.add.reduce(counts.view(np.uint8), axis=0, dtype=np.uint8)
+    return sums
 
 
 def _round_long(number: np.ndarray, behind: np.ndarray) -> tuple[Vector, Mask]:
