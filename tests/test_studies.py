@@ -123,9 +123,9 @@ def test_children_that_root_duals_cut_off_are_not_solved() -> None:
     assert result.closed
 
 
-@pytest.mark.parametrize("backend", ["highs", "auto"])
+@pytest.mark.parametrize("backend", ["highs", "auto", "pdhg"])
 def test_children_stop_at_the_cutoff_and_their_bound_is_proved(backend: str) -> None:
-    """With a cutoff between root and optima, simplex ends with status cutoff, fewer iterations, and a safe bound beyond it."""
+    """With a cutoff between root and optima, simplex and lanes end with status cutoff and a safe bound beyond it."""
     lp = replace(knapsacks(seed=7, n=60, m=25), offset=-1000.0)
     free = branched(lp, backend)
     values = sorted(child.value for c in free.candidates for child in (c.down, c.up))

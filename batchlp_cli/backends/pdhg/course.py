@@ -22,7 +22,7 @@ from batchlp_cli.batch import LPBatch
 from batchlp_cli.nearness import is_near
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import SolveSettings
-from batchlp_cli.solution import DECIDED, Solution, Status
+from batchlp_cli.solution import SETTLED, Solution, Status
 
 Answer = tuple[int, Solution]
 
@@ -219,10 +219,10 @@ class Course:
 
     def answer(self, entry: Entry, status: Status, iterations: int, **given: Any) -> None:
         """Puts the answer of a member; given: x, y, ray of the member as it was asked for, message."""
-        if entry.marginal and status not in DECIDED:
+        if entry.marginal and status not in SETTLED:
             given["message"] = f"{given['message']}; met the tolerance once, but the value hangs on it: perhaps infeasible"
         y = given.get("y")
-        if y is not None and status not in DECIDED:
+        if y is not None and status not in SETTLED:
             self.keep_bound(entry, y)
             if entry.prices is not None and entry.prices is not y:
                 given["y"] = y = entry.prices

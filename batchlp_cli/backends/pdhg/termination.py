@@ -39,11 +39,12 @@ class TerminationParameters:
 
 @dataclass(slots=True, eq=False)
 class TerminationState:
-    """Per lane [W]: ||b||, ||c|| of its member as given, what that member's value is above the reduced one's, the share of the
+    """Per lane [W]: ||b||, ||c|| of its member as given, its offset, what its value is above the reduced one's, the share of the
     tolerance that the reduced member must meet, the best merit so far, and the iterations at which it was reached."""
 
     bounds_norm: Vector
     cost_norm: Vector
+    offset: Vector
     shift: Vector
     strictness: Vector
     best: Vector
@@ -52,12 +53,12 @@ class TerminationState:
     @staticmethod
     def of(width: int) -> TerminationState:
         """Returns the state of lanes that have not begun."""
-        zeros = (np.zeros(width) for _ in range(4))
+        zeros = (np.zeros(width) for _ in range(5))
         return TerminationState(*zeros, np.full(width, np.inf), np.zeros(width))  # type: ignore[call-arg]  # lengths as above
 
     def begin(self, lane: int, lp: LinearProgram, shift: float) -> None:
         """Starts a lane with its member as given."""
-        self.shift[lane], self.strictness[lane] = shift, 1.0
+        self.shift[lane], self.offset[lane], self.strictness[lane] = shift, lp.offset, 1.0
         finite = [np.where(np.isfinite(a), np.abs(a), 0.0) for a in (lp.row_lower, lp.row_upper)]
         self.bounds_norm[lane] = np.linalg.norm(np.maximum(*finite))
         self.cost_norm[lane] = np.linalg.norm(lp.c)
