@@ -284,11 +284,12 @@ SPOILS: dict[Callable[[Path], None], str] = {
 }
 
 
+@pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("spoil", SPOILS, ids=lambda spoil: spoil.__name__)
-def test_a_spoiled_instance_is_named(spoil: Callable[[Path], None], folder: Path) -> None:
+def test_a_spoiled_instance_is_named(spoil: Callable[[Path], None], exact: bool, folder: Path) -> None:
     """Exactly the spoiled instance fails, and the finding says what is wrong."""
     spoil(folder)
-    found = failing(check(folder))
+    found = failing(check(folder, exact=exact))
     twins = {"transport_02.mps"}
     assert set(found) == twins, found
     words = SPOILS[spoil].split("|")
