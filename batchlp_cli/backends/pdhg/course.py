@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -19,7 +20,7 @@ from batchlp_cli.backends.pdhg.polish import Point, best_point
 from batchlp_cli.backends.pdhg.reduction import Reduction
 from batchlp_cli.backends.pdhg.scaling import ScaledMatrix
 from batchlp_cli.batch import LPBatch
-from batchlp_cli.problem import LinearProgram, Vector
+from batchlp_cli.problem import LinearProgram, Mask, Vector
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import DECIDED, Solution, Status
 
@@ -79,7 +80,8 @@ class Course:
     given: the batch as it was asked for; reduction: what the lanes work on, and the way back. waiting: by precision,
     entries that wait for a lane of that precision. feed: where more members come from, if not all were waiting from the
     start. cancelled: members that are to leave their lanes without an answer. leavers: entries that are to go on as LPs of
-    their own; None where nobody may. polishes: whether points are polished now and then.
+    their own; None where nobody may. polishes: whether points are polished now and then. width: most lanes of a tile; a
+    narrower tile grows to it where more members wait. steps: iterations of the tile that has worked longest.
     """
 
     given: LPBatch
@@ -91,13 +93,15 @@ class Course:
     prover: Prover
     warm_start: tuple[Vector, Vector] | None
     waiting: dict[str, deque[Entry]]
-    answers: SimpleQueue[Answer | BaseException | None]
+    answers: SimpleQueue[Any]
     stop: threading.Event
     entries: dict[str, Any]
     feed: Feed | None = None
     cancelled: set[int] = field(default_factory=set)
     leavers: deque[Entry] | None = None
     polishes: bool = False
+    width: int = 1
+    steps: int = 0
 
     @property
     def batch(self) -> LPBatch:
@@ -130,7 +134,12 @@ class Course:
 
     def waits(self, precision: str) -> bool:
         """Tells whether somebody waits for a lane of that precision."""
-        return bool(self.waiting[precision]) or (self._feeds(precision) and self.feed is not None and self.feed.waiting > 0)
+        return self.number_waiting(precision) > 0
+
+    def number_waiting(self, precision: str) -> int:
+        """Returns how many wait for a lane of that precision."""
+        fed = self.feed.waiting if self.feed is not None and self._feeds(precision) else 0
+        return len(self.waiting[precision]) + fed
 
     def _feeds(self, precision: str) -> bool:
         return precision == next(iter(self.waiting))
@@ -197,6 +206,17 @@ class Course:
         # a value that hangs on the tolerance is settled all the same where the point is exact enough
         entry.marginal = tol * slope > p.most_hanging and merit * slope > p.settled
         return not entry.marginal
+
+    def tell(
+        self, entries: Sequence[Entry | None], lanes: Mask, iterations: Vector, k: Vector, errors: Vector, omega: Vector
+    ) -> None:
+        """Tells who watches of some lanes: their iterations here, steps since a restart and weights [W], and errors [3, W]."""
+        watch = self.settings.watch
+        if watch is None or not watch.tracing:
+            return
+        shown = [self.batch.names[e.member] if e is not None and lanes[at] else None for at, e in enumerate(entries)]
+        total = iterations + [e.iterations if e is not None else 0 for e in entries]
+        watch.checked(shown, total, k, errors, omega)
 
     def keep_bound(self, entry: Entry, y: Vector) -> None:
         """Remembers prices y [m] of the member as given where their dual bound is the best so far.

@@ -19,20 +19,19 @@ from batchlp_cli.backends.pdhg.kernels.base import (
     displacement_of,
     load_lane,
     make_tile,
-    narrow_tile,
     point_of,
+    resized_tile,
     set_numbers,
     set_rates,
 )
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
 from batchlp_cli.backends.pdhg.restart import RestartState, fixed_point_error, wants_restart
+from batchlp_cli.backends.pdhg.tally import WIDTHS, Tally, resized
 from batchlp_cli.backends.pdhg.termination import TerminationState
 from batchlp_cli.backends.pdhg.weight import WeightState, first_weight, update_weights
+from batchlp_cli.batch import Indices
 from batchlp_cli.problem import LinearProgram, Mask, Vector
 from batchlp_cli.solution import Status
-
-WIDTHS = (1, 8, 16, 32, 64)
-"""Widths that a tile is narrowed to when nobody waits and lanes fall idle."""
 
 STRAYED = 10.0
 """A lane that changes rules goes back to its start if its merit is this many times its best one."""
@@ -47,10 +46,8 @@ class Lanes:
         self._last = precision == "float64"  # no other precision comes after this one
         self._tile = make_tile(course.kernel, course.matrix, course.entries[precision], width, self._dtype)
         self._entries: list[Entry | None] = [None] * width
-        self._iterations, self._k, self._checks = np.zeros(width), np.zeros(width), np.zeros(width, dtype=np.int64)
-        self._next_proof, self._next_polish = np.zeros(width), np.zeros(width)
-        self._reloaded = np.zeros(width, dtype=np.bool_)
-        self._restart, self._weight, self._done = RestartState.of(width), WeightState.of(width), TerminationState.of(width)
+        self._tally, self._restart = Tally.of(width), RestartState.of(width)
+        self._weight, self._done = WeightState.of(width), TerminationState.of(width)
 
     @property
     def width(self) -> int:
@@ -63,6 +60,7 @@ class Lanes:
         watch = course.settings.watch
         while not course.stop.is_set():
             begun = time.perf_counter()
+            self._widen()
             entered = self._fill()
             if entered.any():
                 self._check(entered)
@@ -73,8 +71,9 @@ class Lanes:
             self._narrow()
             self._kernel.advance(self._tile, course.check_every)
             active = self._active()
-            self._iterations[active] += course.check_every
-            self._k += course.check_every
+            self._tally.iterations[active] += course.check_every
+            course.steps = max(course.steps, int(self._tally.iterations.max()))
+            self._tally.k += course.check_every
             self._check(active & ~self._drop_cancelled())
             if watch is not None:
                 watch.worked(begun, int(active.sum()), self.width)
@@ -114,7 +113,7 @@ class Lanes:
         cost = np.zeros(lp.n) if entry.ray is not None else matrix.col_scale * lp.c
         omega = entry.omega or first_weight(cost, matrix.row_scale * lp.row_lower, matrix.row_scale * lp.row_upper)
         self._entries[lane] = entry
-        self._iterations[lane] = self._k[lane] = self._checks[lane] = self._next_proof[lane] = self._next_polish[lane] = 0
+        self._tally.begin(lane)
         self._weight.begin(lane, omega)
         self._done.begin(lane, given, course.reduction.restoration.shift(given))
         return True
@@ -133,32 +132,43 @@ class Lanes:
         width = next((w for w in WIDTHS if w >= lanes.size), self.width)
         if 2 * width > self.width or self._course.waits(self._precision):
             return
-        self._tile = narrow_tile(self._kernel, self._tile, lanes.tolist(), width)
-        kept = np.concatenate([lanes, np.setdiff1d(np.arange(self.width), lanes)])[:width]
-        self._entries = [self._entries[lane] for lane in kept]
-        for name in ("_iterations", "_k", "_checks", "_next_proof", "_next_polish", "_reloaded"):
-            setattr(self, name, getattr(self, name)[kept])
-        for state in (self._restart, self._weight, self._done):
-            for name in state.__slots__:
-                setattr(state, name, getattr(state, name)[kept])
+        self._resize(np.concatenate([lanes, np.setdiff1d(np.arange(self.width), lanes)])[:width], lanes.size, width)
+
+    def _widen(self) -> None:
+        """Moves the members to a tile as wide as tiles may be by now, where more wait than there are idle lanes."""
+        idle = self.width - int(self._active().sum())
+        if self.width >= self._course.width or self._course.number_waiting(self._precision) <= idle:
+            return
+        try:
+            self._resize(np.arange(self.width), self.width, self._course.width)
+        except MemoryError:  # before anything has moved
+            self._course.width = self.width
+
+    def _resize(self, kept: Indices, members: int, width: int) -> None:
+        """Moves the lanes `kept`, of which the first so many hold members or did, to the front of a tile of another width."""
+        self._tile = resized_tile(self._kernel, self._tile, kept[:members].tolist(), width)
+        self._entries = [self._entries[lane] for lane in kept] + [None] * (width - kept.size)
+        self._tally, self._restart = resized(self._tally, kept, width), resized(self._restart, kept, width)
+        self._weight, self._done = resized(self._weight, kept, width), resized(self._done, kept, width)
         self._renumber()
 
     def _check(self, lanes: Mask) -> None:
         """Looks at some lanes: who leaves, and who of the others restarts."""
         moved = self._kernel.probe(self._tile)
         fpe = self._error(moved)
-        self._restart.begin(lanes & (self._k == 0), fpe)
-        self._checks[lanes] += 1
+        self._restart.begin(lanes & (self._tally.k == 0), fpe)
+        self._tally.checks[lanes] += 1
         errors = self._judge(lanes, moved)
         if self._course.polishes:
             self._polish(lanes & self._active(), errors)
-        if self._reloaded.any():
-            self._restart.begin(self._reloaded, self._error(self._kernel.probe(self._tile)))
-            self._reloaded[:] = False
+        if self._tally.reloaded.any():
+            self._restart.begin(self._tally.reloaded, self._error(self._kernel.probe(self._tile)))
+            self._tally.reloaded[:] = False
             return
         staying = lanes & self._active()
         with np.errstate(invalid="ignore"):
-            restarts = staying & wants_restart(self._course.parameters.restart, self._restart, fpe, self._k, self._iterations)
+            tally, p = self._tally, self._course.parameters.restart
+            restarts = staying & wants_restart(p, self._restart, fpe, tally.k, tally.iterations)
         if restarts.any():
             self._start_anew(restarts, moved, errors)
 
@@ -166,11 +176,11 @@ class Lanes:
         """Answers members whose polished points meet the tolerances; lets others go on from there where it is much better."""
         course, p = self._course, self._course.parameters.polish
         merits = termination.merit(errors)
-        for lane in np.flatnonzero(lanes & (self._iterations >= self._next_polish)):
+        for lane in np.flatnonzero(lanes & (self._tally.iterations >= self._tally.next_polish)):
             entry = self._entries[lane]
             assert entry is not None
-            self._next_polish[lane] = max(p.first, p.spacing * self._iterations[lane])
-            if entry.ray is not None or self._iterations[lane] < p.first or course.matrix.A.nnz > p.most_entries:
+            self._tally.next_polish[lane] = max(p.first, p.spacing * self._tally.iterations[lane])
+            if entry.ray is not None or self._tally.iterations[lane] < p.first or course.matrix.A.nnz > p.most_entries:
                 continue
             place = self._kernel, self._tile, int(lane)
             point, given, reached = course.polished(entry, point_of(*place), displacement_of(*place))
@@ -178,8 +188,8 @@ class Lanes:
                 self._answer(self._taken(int(lane)), int(lane), Status.OPTIMAL, x=given[0], y=given[1], message="polished")
             elif reached < p.gain * merits[lane]:
                 load_lane(*place, *point)
-                self._k[lane] = 0
-                self._reloaded[lane] = True
+                self._tally.k[lane] = 0
+                self._tally.reloaded[lane] = True
 
     def _error(self, moved: Vector) -> Vector:
         with np.errstate(invalid="ignore", over="ignore"):
@@ -190,12 +200,12 @@ class Lanes:
         primal, dual = np.sqrt(moved[Moved.PRIMAL_SQUARED]), np.sqrt(moved[Moved.DUAL_SQUARED])
         p = self._course.parameters.weight
         update_weights(p, self._weight, lanes, primal, dual, errors)
-        changed = self._weight.change_rules(p, lanes, self._iterations, self._done.best_at)
+        changed = self._weight.change_rules(p, lanes, self._tally.iterations, self._done.best_at)
         self._kernel.restart(self._tile, lanes)
         for lane in np.flatnonzero(changed & (termination.merit(errors) > STRAYED * self._done.best)):
             self._go_back(int(lane))
         set_rates(self._kernel, self._tile, self._weight.omega)
-        self._k[lanes] = 0
+        self._tally.k[lanes] = 0
         self._restart.begin(lanes, self._error(self._kernel.probe(self._tile)))
 
     def _go_back(self, lane: int) -> None:
@@ -209,7 +219,7 @@ class Lanes:
         course, p = self._course, self._course.parameters.termination
         measured = self._kernel.measure(self._tile)
         errors = termination.relative_errors(measured, self._done)
-        self._tell(lanes, errors)
+        self._course.tell(self._entries, lanes, self._tally.iterations, self._tally.k, errors, self._weight.omega)
         merits = termination.merit(errors)
         tol = p.margin * course.settings.tol * self._done.strictness
         finite: Mask = np.asarray(np.isfinite(measured).all(axis=0) & np.isfinite(moved).all(axis=0))
@@ -220,30 +230,18 @@ class Lanes:
             self._finish(int(lane))
         self._prove(lanes & self._active() & finite, measured, feasible)
         self._keep_bounds(lanes & self._active() & finite & ~costless)
-        steps = np.full(self.width, float(p.stall_steps))
-        if not self._last:
-            steps = np.maximum(1000.0, termination.FLOAT32_STALL * self._iterations)
+        steps = termination.patience(p, self._tally.iterations, self._last)
         still = moved[Moved.DX_SQUARED] + moved[Moved.DY_SQUARED] == 0
-        idle: Mask = np.asarray(termination.stalled(p, self._done, merits, self._iterations, steps) | still)
+        idle: Mask = np.asarray(termination.stalled(p, self._done, merits, self._tally.iterations, steps) | still)
         self._give_up(lanes & self._active(), errors, finite, idle)
         return errors
 
     def _keep_bounds(self, lanes: Mask) -> None:
         """Remembers the prices of members whose dual bound is the best so far, after 1, 2, 4, 8, ... checks: a bound is dear."""
-        due = lanes & ((self._checks & (self._checks - 1)) == 0) & (not self._course.settings.fallback)
+        due = lanes & ((self._tally.checks & (self._tally.checks - 1)) == 0) & (not self._course.settings.fallback)
         for lane, entry in enumerate(self._entries):
             if due[lane] and entry is not None:
                 self._course.keep_bound(entry, self._point(entry, self._course.given_of(entry), lane)[1])
-
-    def _tell(self, lanes: Mask, errors: Vector) -> None:
-        """Tells who watches of the errors [3, W] of some lanes."""
-        watch = self._course.settings.watch
-        if watch is None or not watch.tracing:
-            return
-        names = self._course.batch.names
-        shown = [names[e.member] if e is not None and lanes[k] else None for k, e in enumerate(self._entries)]
-        total = self._iterations + [e.iterations if e is not None else 0 for e in self._entries]
-        watch.checked(shown, total, self._k, errors, self._weight.omega)
 
     def _finish(self, lane: int) -> None:
         """Answers a member whose tolerances are met also as it was given; else lets it go on, held to more."""
@@ -265,10 +263,10 @@ class Lanes:
     def _prove(self, lanes: Mask, measured: Vector, feasible: Mask) -> None:
         """Answers members that are proved infeasible or unbounded; a proved ray without a point waits for a lane once more."""
         p = self._course.parameters.certificates
-        lanes = lanes & self._active() & (self._iterations >= self._next_proof)
+        lanes = lanes & self._active() & (self._tally.iterations >= self._tally.next_proof)
         by_price = lanes & certificates.farkas_of_prices(p, measured)
         # differences are looked at after 1, 2, 4, 8, 16, 32, ... checks
-        due = lanes & ((self._checks & (self._checks - 1)) == 0) | (lanes & (self._checks % 16 == 0))
+        due = lanes & ((self._tally.checks & (self._tally.checks - 1)) == 0) | (lanes & (self._tally.checks % 16 == 0))
         by_move = improving = np.zeros(self.width, dtype=np.bool_)
         if due.any():
             directions = self._kernel.directions(self._tile)
@@ -290,7 +288,7 @@ class Lanes:
                 return
         ray = prover.direction(given, restoration.direction(given, d)) if improving and entry.ray is None else None
         if ray is None:
-            self._next_proof[lane] = self._course.parameters.certificates.spacing * self._iterations[lane]
+            self._tally.next_proof[lane] = self._course.parameters.certificates.spacing * self._tally.iterations[lane]
         elif feasible:
             self._answer(self._taken(lane), lane, Status.UNBOUNDED, x=restoration.point(given, x), ray=ray)
         else:
@@ -299,7 +297,7 @@ class Lanes:
     def _give_up(self, lanes: Mask, errors: Vector, finite: Mask, idle: Mask) -> None:
         """Answers members that are at a limit, stalled or no longer finite; what float32 cannot do goes on in float64."""
         course, now = self._course, time.perf_counter()
-        total = self._iterations + [e.iterations if e is not None else 0 for e in self._entries]
+        total = self._tally.iterations + [e.iterations if e is not None else 0 for e in self._entries]
         exhausted = total + course.check_every > course.iteration_limit
         late = np.array([e is not None and now - e.entered > course.settings.time_limit for e in self._entries])
         leaving = (total >= course.parameters.alone_after) & (course.leavers is not None) & self._last
@@ -338,11 +336,11 @@ class Lanes:
     def _hand_on(self, lane: int, queue: deque[Entry], **start: Any) -> None:
         """Empties a lane whose member goes on in another lane, from the given x, y, omega, ray."""
         entry = self._taken(lane)
-        entry.iterations += int(self._iterations[lane])
+        entry.iterations += int(self._tally.iterations[lane])
         entry.omega = None
         for name, value in start.items():
             setattr(entry, name, value)
         queue.append(entry)
 
     def _answer(self, entry: Entry, lane: int, status: Status, **given: Any) -> None:
-        self._course.answer(entry, status, int(self._iterations[lane]), **given)
+        self._course.answer(entry, status, int(self._tally.iterations[lane]), **given)
