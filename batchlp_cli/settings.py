@@ -122,7 +122,8 @@ class SolveSettings:
     MPS file. cache: use what was measured on this machine in earlier runs. fallback: solve once more, carefully, what the
     referee refused. crossover: make optima of lanes basic solutions. careful: cold, without presolve, tightened, certificates
     constructed (set by the fallback, not by a flag). cutoff: for minimisation and with offset, the dual value at which a member
-    need not be solved further (set by branching). watch: who is told
+    need not be solved further (set by branching). near: lanes go on from points whose safe bound is not near their value or whose
+    rows are off by their own measure, within reason (set by studies). watch: who is told
     of iterates on their way, by backends that have some. starts: where members of lanes begin, by their names in the batch.
     """
 
@@ -142,6 +143,7 @@ class SolveSettings:
     crossover: bool = False
     careful: bool = False
     cutoff: float | None = None
+    near: bool = False
     watch: Watch | None = field(default=None, compare=False, repr=False)
     starts: Starts | None = field(default=None, compare=False, repr=False)
 

@@ -16,6 +16,7 @@ from batchlp_cli.backends.base import Backend
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.dispatch import deserves_second_try, wants_crossover
 from batchlp_cli.kkt import verify
+from batchlp_cli.memory import keep_freed_memory
 from batchlp_cli.preparation import Preparation
 from batchlp_cli.products import Matrix
 from batchlp_cli.pump import ready_lists
@@ -55,6 +56,7 @@ class Solver:
         preparation: Preparation | None = None,
         before_waiting: Callable[[], None] | None = None,
     ) -> None:
+        keep_freed_memory()
         self.settings = settings
         self._preparation = preparation or Preparation(settings)
         self._before_waiting = before_waiting

@@ -1,6 +1,7 @@
 """Checks branching and tightening on real MIPs and prints a table; exits with 1 where a bound passes the truth or is too far.
 
-    python scripts/check_studies.py MODEL... [--limit N] [--backends highs pdhg] [--tol 1e-6] [--tighten --mip --seconds 60]
+    python scripts/check_studies.py MODEL... [--limit N] [--backends highs pdhg] [--tol 1e-6] [--time-limit 60]
+                                             [--tighten --mip --seconds 60]
 
 branch: each child's bound against its optimum by HiGHS, alone; how far off the bounds of lanes are; the best candidate against
 full strong branching by those optima. tighten: what was done; with --mip the MIP is solved before and after, within --seconds.
@@ -26,9 +27,12 @@ from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import BackendName, SolveSettings
 from batchlp_cli.solution import Status
 from batchlp_cli.solving import Solver
-from batchlp_cli.studies.branching import BranchOptions, BranchResult, branch_model, children_of
+from batchlp_cli.studies.branching import BranchOptions, BranchResult, ChildState, branch_model, children_of
 from batchlp_cli.studies.scores import ScoreRule, score
 from batchlp_cli.studies.tightening import TightenOptions, tighten_model
+
+OPTIMA_SECONDS = 120.0
+"""Limit of an LP whose optimum is wanted; one that it ends counts as unknown."""
 
 SAFE = 1e-9
 """What an optimum by HiGHS may be too low by, relative: it is a float64 value within a tolerance, our bound is rigorous."""
@@ -56,7 +60,7 @@ def optima_of(lp: LinearProgram, result: BranchResult) -> list[float]:
     assert x is not None
     batch: LPBatch = children_of(lp, np.array([c.column for c in result.candidates]), x)
     found = []
-    for answer in solve(batch, backend="highs", tol=1e-9):
+    for answer in solve(batch, backend="highs", tol=1e-9, time_limit=OPTIMA_SECONDS):
         if answer.verified and answer.status is Status.INFEASIBLE:
             found.append(math.inf)
         else:
@@ -65,11 +69,11 @@ def optima_of(lp: LinearProgram, result: BranchResult) -> list[float]:
 
 
 def check_branch(
-    lp: LinearProgram, backend: str, tol: float, limit: int, optima: list[float] | None
+    lp: LinearProgram, backend: str, tol: float, limit: int, time_limit: float, optima: list[float] | None
 ) -> tuple[Found, list[float]]:
     """Returns what branching came to, and the optima of the children, which do not depend on the backend."""
     begun = time.perf_counter()
-    with Solver(SolveSettings(backend=BackendName(backend), tol=tol)) as solver:
+    with Solver(SolveSettings(backend=BackendName(backend), tol=tol, time_limit=time_limit)) as solver:
         result = branch_model(lp, BranchOptions(limit=limit), solver, unheard)
     found = Found(seconds=time.perf_counter() - begun)
     if not result.candidates:
@@ -84,7 +88,8 @@ def check_branch(
             continue
         found.above += child.bound > optimum + SAFE * (1 + abs(optimum))
         last = child.tries[-1][0] if child.tries else None
-        if last is not None and last.backend == "pdhg" and math.isfinite(optimum):
+        # a child that the time limit ended was not solved
+        if last is not None and last.backend == "pdhg" and child.state is ChildState.OPTIMAL:
             found.by_lanes += 1
             found.far = max(found.far, (optimum - child.bound) / (1 + abs(optimum)))
     found.best = agreement(result, optima)
@@ -92,21 +97,24 @@ def check_branch(
 
 
 def agreement(result: BranchResult, optima: list[float]) -> str:
-    """Returns how our best candidate compares with that by the optima: same, within the uncertainty told, tie, or OTHER."""
+    """Returns how our best candidate compares with that by the optima: same, told as a contender, tie as far as optima are
+    known, or OTHER."""
     root = result.interval.high
-    values = {}
+    values: dict[int, tuple[float, float]] = {}
     for k in range(len(result.candidates)):
         down, up = optima[2 * k], optima[2 * k + 1]
         if math.isfinite(down) and math.isfinite(up):
-            values[k] = score(max(down - root, 0.0), max(up - root, 0.0), ScoreRule.PRODUCT)
+            gains = [(g - SAFE * (1 + abs(o)), g + SAFE * (1 + abs(o))) for g, o in ((down - root, down), (up - root, up))]
+            low, high = (score(max(gains[0][e], 0.0), max(gains[1][e], 0.0), ScoreRule.PRODUCT) for e in (0, 1))
+            values[k] = low, high
     if not values or result.best is None:
         return "none"
-    best = max(values, key=lambda k: values[k])
+    best = max(values, key=lambda k: values[k][0])
     if best == result.best:
         return "same"
     if best in result.contenders:
         return "told"
-    return "tie" if result.best in values and values[result.best] >= values[best] * (1 - 1e-4) - 1e-9 else "OTHER"
+    return "tie" if result.best in values and values[result.best][1] >= values[best][0] else "OTHER"
 
 
 def mip_optimum(lp: LinearProgram, seconds: float) -> float | None:
@@ -148,6 +156,7 @@ def main() -> int:
     parser.add_argument("--backends", nargs="+", default=["highs", "pdhg"])
     parser.add_argument("--tol", type=float, default=1e-6)
     parser.add_argument("--columns", type=int, default=5000)
+    parser.add_argument("--time-limit", type=float, default=math.inf, help="seconds an LP")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--mip", action="store_true", help="solve the MIP before and after tightening")
     parser.add_argument("--no-branch", action="store_true")
@@ -161,7 +170,7 @@ def main() -> int:
             continue
         optima: list[float] | None = None
         for backend in [] if given.no_branch else given.backends:
-            found, optima = check_branch(lp, backend, given.tol, given.limit, optima)
+            found, optima = check_branch(lp, backend, given.tol, given.limit, given.time_limit, optima)
             wrong = found.above > 0 or found.far > allowed or found.best == "OTHER"
             bad += wrong
             about = f"{Path(path).name:32} {lp.m:6} x {lp.n:6} {backend:6} children {found.children:5} above {found.above}"

@@ -286,3 +286,21 @@ def test_missing_device_is_named_with_what_would_run() -> None:
     with pytest.raises(BackendMissing, match="float64"):
         PdhgBackend.of(SolveSettings(device=Device.MPS))
     assert find_device(Device.AUTO) == find_device(Device.CPU) == "cpu"
+
+
+def test_members_leave_their_lanes_once_their_bound_passes_the_cutoff(backend: PdhgBackend) -> None:
+    """Members above the cutoff end early with y that proves it; the others are solved as without one."""
+    batch = transport_scenarios(transport(6, 8, seed=5), 24, seed=5)
+    batch = LPBatch(replace(batch.base, offset=-300.0), batch.changes, batch.names)
+    free = solve_all(backend, batch)
+    values = [verdict.objective or 0.0 for verdict in judge(batch, free)]
+    cutoff = float(np.mean(np.sort(values)[11:13]))
+    cut = solve_all(backend, batch, SolveSettings(cutoff=cutoff))
+    for i, (whole, claim) in enumerate(zip(free, cut, strict=True)):
+        if values[i] < cutoff:
+            assert (claim.status, claim.iterations) == (Status.OPTIMAL, whole.iterations)
+        else:
+            assert claim.status is Status.CUTOFF
+            assert claim.y is not None
+            assert claim.iterations < whole.iterations
+            assert dual_bound(batch.take([i]), claim.y[None, :])[0] >= cutoff

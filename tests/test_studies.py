@@ -23,6 +23,7 @@ from batchlp_cli.errors import ModelError, ReadError, UsageError
 from batchlp_cli.exact import exact_bound
 from batchlp_cli.kkt import verify
 from batchlp_cli.library import linear_program, solve, tighten
+from batchlp_cli.nearness import is_near
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Solution, Status
@@ -118,9 +119,9 @@ def test_children_that_root_duals_cut_off_are_not_solved() -> None:
     assert result.closed
 
 
-@pytest.mark.parametrize("backend", ["highs", "auto"])
+@pytest.mark.parametrize("backend", ["highs", "auto", "pdhg"])
 def test_children_stop_at_the_cutoff_and_their_bound_is_proved(backend: str) -> None:
-    """With a cutoff between root and optima, simplex ends with status cutoff, fewer iterations, and a safe bound beyond it."""
+    """With a cutoff between root and optima, simplex and lanes end with status cutoff and a safe bound beyond it."""
     lp = replace(knapsacks(seed=7, n=60, m=25), offset=-1000.0)
     free = branched(lp, backend)
     values = sorted(child.value for c in free.candidates for child in (c.down, c.up))
@@ -134,6 +135,50 @@ def test_children_stop_at_the_cutoff_and_their_bound_is_proved(backend: str) -> 
     for child, whole in zip(children, (child for c in free.candidates for child in (c.down, c.up)), strict=True):
         assert (child.state is ChildState.CUTOFF) == (whole.value >= cutoff)
         assert child.bound <= whole.high
+
+
+@pytest.fixture
+def beside_a_large_bound() -> LinearProgram:
+    """Returns min s + z / 1000, s >= 10 |y - 1/2|, z = 1e5, y binary: both children cost 5 more than the root, whose point breaks
+    their rows by 5, which is little beside 1e5."""
+    A = [[1, 10, 0], [1, -10, 0], [0, 0, 1]]
+    upper = [np.inf, np.inf, 1e5]
+    return linear_program([1, 0, 0.001], A, [5, -5, 1e5], upper, col_upper=[100, 1, 2e5], integer=[False, True, False])
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-4])
+def test_lanes_go_on_from_a_point_that_is_feasible_only_beside_a_large_bound(
+    beside_a_large_bound: LinearProgram, tol: float
+) -> None:
+    """Children are not taken for solved at the root's point: lanes bring them, and the bounds, near the optima themselves."""
+    (candidate,) = branched(beside_a_large_bound, "pdhg", tol).candidates
+    for child in (candidate.down, candidate.up):
+        assert [solution.backend for solution, _ in child.tries] == ["pdhg"]
+        assert 105 * (1 - 10 * tol) <= child.bound <= 105
+        assert child.bound <= 105 <= child.high + 1e-9
+
+
+def test_a_child_that_is_not_near_in_the_end_is_solved_by_simplex(
+    beside_a_large_bound: LinearProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where lanes answer with the root's point all the same, simplex solves the children too, and its bounds count."""
+    monkeypatch.setattr("batchlp_cli.backends.pdhg.course.is_near", lambda *_: True)
+    (candidate,) = branched(beside_a_large_bound, "pdhg", 1e-4).candidates
+    for child in (candidate.down, candidate.up):
+        assert [solution.backend for solution, _ in child.tries] == ["pdhg", "highs"]
+        assert child.bound == pytest.approx(105, rel=1e-9)
+
+
+def test_near_is_what_each_row_and_column_say_by_their_own_measure() -> None:
+    """A point is near where no row, no column and no bound is off; each alone makes it far."""
+    lp = linear_program([1, 1], [[1, 1], [0, 1]], row_lower=[2, 1e6], col_upper=[10, 2e6])
+    x, y = np.array([0.0, 1e6]), np.array([0.0, 1.0])
+    assert is_near(lp, x, y, 1e6, 1e-6)
+    assert is_near(lp, np.array([0.0, 1e6 - 0.5]), y, 1e6, 1e-6)  # within 1e-6 of its own side
+    assert not is_near(lp, x - [1e-3, 0], y, 1e6, 1e-6)
+    assert not is_near(replace(lp, row_lower=np.array([1e6 + 2.0, 1e6])), x, y, 1e6, 1e-6)
+    assert not is_near(lp, x, y, 1e6 - 10, 1e-6)
+    assert not is_near(lp, np.array([0.0, np.nan]), y, 1e6, 1e-6)
 
 
 def test_a_stop_that_its_bound_does_not_bear_out_is_solved_to_the_end() -> None:

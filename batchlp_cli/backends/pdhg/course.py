@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -20,9 +19,10 @@ from batchlp_cli.backends.pdhg.polish import Point, best_point
 from batchlp_cli.backends.pdhg.reduction import Reduction
 from batchlp_cli.backends.pdhg.scaling import ScaledMatrix
 from batchlp_cli.batch import LPBatch
-from batchlp_cli.problem import LinearProgram, Mask, Vector
+from batchlp_cli.nearness import is_near
+from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import SolveSettings
-from batchlp_cli.solution import DECIDED, Solution, Status
+from batchlp_cli.solution import SETTLED, Solution, Status
 
 Answer = tuple[int, Solution]
 
@@ -205,18 +205,14 @@ class Course:
         slope = termination.sensitivity(given, x, y)
         # a value that hangs on the tolerance is settled all the same where the point is exact enough
         entry.marginal = tol * slope > p.most_hanging and merit * slope > p.settled
-        return not entry.marginal
+        return not entry.marginal and (not self.settings.near or self._near(given, x, y, merit))
 
-    def tell(
-        self, entries: Sequence[Entry | None], lanes: Mask, iterations: Vector, k: Vector, errors: Vector, omega: Vector
-    ) -> None:
-        """Tells who watches of some lanes: their iterations here, steps since a restart and weights [W], and errors [3, W]."""
-        watch = self.settings.watch
-        if watch is None or not watch.tracing:
-            return
-        shown = [self.batch.names[e.member] if e is not None and lanes[at] else None for at, e in enumerate(entries)]
-        total = iterations + [e.iterations if e is not None else 0 for e in entries]
-        watch.checked(shown, total, k, errors, omega)
+    def _near(self, given: LinearProgram, x: Vector, y: Vector, merit: float) -> bool:
+        """Tells whether a point that meets the tolerances is near enough for studies, or as near as is worth waiting for."""
+        tol = self.settings.tol
+        if merit <= self.parameters.termination.strictest * tol:
+            return True
+        return is_near(given, x, y, self.prover.bound(given, y), tol)
 
     def keep_bound(self, entry: Entry, y: Vector) -> None:
         """Remembers prices y [m] of the member as given where their dual bound is the best so far.
@@ -231,10 +227,10 @@ class Course:
 
     def answer(self, entry: Entry, status: Status, iterations: int, **given: Any) -> None:
         """Puts the answer of a member; given: x, y, ray of the member as it was asked for, message."""
-        if entry.marginal and status not in DECIDED:
+        if entry.marginal and status not in SETTLED:
             given["message"] = f"{given['message']}; met the tolerance once, but the value hangs on it: perhaps infeasible"
         y = given.get("y")
-        if y is not None and status not in DECIDED:
+        if y is not None and status not in SETTLED:
             self.keep_bound(entry, y)
             if entry.prices is not None and entry.prices is not y:
                 given["y"] = y = entry.prices

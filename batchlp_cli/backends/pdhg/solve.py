@@ -21,7 +21,7 @@ from batchlp_cli.backends.pdhg.parameters import PdhgParameters
 from batchlp_cli.backends.pdhg.parameters import Precision as Arithmetic
 from batchlp_cli.backends.pdhg.reduction import keep_whole
 from batchlp_cli.backends.pdhg.scaling import scale_matrix
-from batchlp_cli.backends.pdhg.tally import WIDTHS
+from batchlp_cli.backends.pdhg.states import WIDTHS
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import UsageError
 from batchlp_cli.problem import LinearProgram, Vector

@@ -25,6 +25,7 @@ class TerminationParameters:
     above which a point is no optimum: an LP that is infeasible by less than the tolerance has such points, and prices without
     bound (default 0.3; most of Netlib's optima are below 1e-2 at a tolerance of 1e-6, cplex2, which is infeasible by 1e-11,
     has 0.7). settled: the same for the errors that a point has, up to which it is an optimum even so (default 1e-3).
+    strictest: where `near` is asked for, share of the tolerance from which points are taken that are not near (default 0.01).
     """
 
     margin: float = 0.99
@@ -33,15 +34,17 @@ class TerminationParameters:
     stricter: float = 0.5
     most_hanging: float = 0.3
     settled: float = 1e-3
+    strictest: float = 0.01
 
 
 @dataclass(slots=True, eq=False)
 class TerminationState:
-    """Per lane [W]: ||b||, ||c|| of its member as given, what that member's value is above the reduced one's, the share of the
+    """Per lane [W]: ||b||, ||c|| of its member as given, its offset, what its value is above the reduced one's, the share of the
     tolerance that the reduced member must meet, the best merit so far, and the iterations at which it was reached."""
 
     bounds_norm: Vector
     cost_norm: Vector
+    offset: Vector
     shift: Vector
     strictness: Vector
     best: Vector
@@ -50,12 +53,12 @@ class TerminationState:
     @staticmethod
     def of(width: int) -> TerminationState:
         """Returns the state of lanes that have not begun."""
-        zeros = (np.zeros(width) for _ in range(4))
+        zeros = (np.zeros(width) for _ in range(5))
         return TerminationState(*zeros, np.full(width, np.inf), np.zeros(width))  # type: ignore[call-arg]  # lengths as above
 
     def begin(self, lane: int, lp: LinearProgram, shift: float) -> None:
         """Starts a lane with its member as given."""
-        self.shift[lane], self.strictness[lane] = shift, 1.0
+        self.shift[lane], self.offset[lane], self.strictness[lane] = shift, lp.offset, 1.0
         finite = [np.where(np.isfinite(a), np.abs(a), 0.0) for a in (lp.row_lower, lp.row_upper)]
         self.bounds_norm[lane] = np.linalg.norm(np.maximum(*finite))
         self.cost_norm[lane] = np.linalg.norm(lp.c)
