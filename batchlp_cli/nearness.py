@@ -15,12 +15,6 @@ FAR = 5.0
 
 
 def worth_of_violations(lp: LinearProgram, x: Vector, y: Vector) -> float:
-    """Returns what the violations of x [n] are worth at y [m], to first order: |y| @ rows off + |c - A.T @ y| @ columns off."""
-    rows, cols = _off(lp, x)
-    return float(np.abs(y) @ rows + np.abs(lp.c - lp.A.T @ y) @ cols)
-
-
-def most_worth(lp: LinearProgram, x: Vector, y: Vector) -> float:
     """Returns what the violations of x [n] are worth at most, at any y* whose largest entries are not larger than those of y [m].
 
     The value v(b) of an LP is convex in its sides b with the slope y* at b, so v(b) <= v(b') + |y*| @ |b - b'|, where x meets b'.

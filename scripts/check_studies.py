@@ -4,7 +4,8 @@
                                              [--tighten --mip --seconds 60]
 
 branch: each child's bound against its optimum by HiGHS, alone; how far off the bounds of lanes are; the best candidate against
-full strong branching by those optima. tighten: what was done; with --mip the MIP is solved before and after, within --seconds.
+full strong branching by those optima. tighten: what was done; with --mip the MIP is solved before and after, within --seconds,
+and the best point found before must be within the new bounds, also where the time ran out.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def optima_of(lp: LinearProgram, result: BranchResult) -> list[float]:
     assert x is not None
     batch: LPBatch = children_of(lp, np.array([c.column for c in result.candidates]), x)
     found = []
-    for answer in solve(batch, backend="highs", tol=1e-9, time_limit=OPTIMA_SECONDS):
+    for answer in solve(batch, backend="highs", tol=1e-8, time_limit=OPTIMA_SECONDS):
         if answer.verified and answer.status is Status.INFEASIBLE:
             found.append(math.inf)
         else:
@@ -69,16 +70,17 @@ def optima_of(lp: LinearProgram, result: BranchResult) -> list[float]:
 
 
 def check_branch(
-    lp: LinearProgram, backend: str, tol: float, limit: int, time_limit: float, optima: list[float] | None
-) -> tuple[Found, list[float]]:
-    """Returns what branching came to, and the optima of the children, which do not depend on the backend."""
+    lp: LinearProgram, backend: str, tol: float, limit: int, time_limit: float, known: dict[tuple[int, ...], list[float]]
+) -> Found:
+    """Returns what branching came to. known: optima of the children by candidates, for other backends too."""
     begun = time.perf_counter()
     with Solver(SolveSettings(backend=BackendName(backend), tol=tol, time_limit=time_limit)) as solver:
         result = branch_model(lp, BranchOptions(limit=limit), solver, unheard)
     found = Found(seconds=time.perf_counter() - begun)
     if not result.candidates:
-        return found, []
-    optima = optima if optima is not None else optima_of(lp, result)
+        return found
+    columns = tuple(c.column for c in result.candidates)
+    optima = known[columns] = known[columns] if columns in known else optima_of(lp, result)
     children = [child for c in result.candidates for child in (c.down, c.up)]
     for child, optimum in zip(children, optima, strict=True):
         if math.isnan(optimum):
@@ -93,7 +95,7 @@ def check_branch(
             found.by_lanes += 1
             found.far = max(found.far, (optimum - child.bound) / (1 + abs(optimum)))
     found.best = agreement(result, optima)
-    return found, optima
+    return found
 
 
 def agreement(result: BranchResult, optima: list[float]) -> str:
@@ -107,7 +109,7 @@ def agreement(result: BranchResult, optima: list[float]) -> str:
             gains = [(g - SAFE * (1 + abs(o)), g + SAFE * (1 + abs(o))) for g, o in ((down - root, down), (up - root, up))]
             low, high = (score(max(gains[0][e], 0.0), max(gains[1][e], 0.0), ScoreRule.PRODUCT) for e in (0, 1))
             values[k] = low, high
-    if not values or result.best is None:
+    if result.best not in values:
         return "none"
     best = max(values, key=lambda k: values[k][0])
     if best == result.best:
@@ -117,8 +119,17 @@ def agreement(result: BranchResult, optima: list[float]) -> str:
     return "tie" if result.best in values and values[result.best][1] >= values[best][0] else "OTHER"
 
 
-def mip_optimum(lp: LinearProgram, seconds: float) -> float | None:
-    """Returns the optimum of a MIP by HiGHS, in the sense of the file, or None where the time ran out."""
+@dataclass
+class BestPoint:
+    """What HiGHS found of a MIP: its best point [n], None where there is none, its objective, and whether it is optimal."""
+
+    x: np.ndarray | None
+    objective: float
+    optimal: bool
+
+
+def best_point(lp: LinearProgram, seconds: float) -> BestPoint:
+    """Returns the best point of a MIP that HiGHS finds within some seconds, its objective in the sense of the file."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -129,8 +140,25 @@ def mip_optimum(lp: LinearProgram, seconds: float) -> float | None:
             highs.setOptionValue(name, value)
         highs.readModel(str(path))
         highs.run()
-        done = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        return float(highs.getInfo().objective_function_value) if done else None
+        info = highs.getInfo()
+        found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+        x = np.array(highs.getSolution().col_value) if found else None
+        return BestPoint(x, info.objective_function_value, highs.getModelStatus() == highspy.HighsModelStatus.kOptimal)
+
+
+def compare_mips(lp: LinearProgram, tightened: LinearProgram, seconds: float) -> str:
+    """Returns in words whether the tightened MIP has the best point and the optimum of the MIP; LOST where it does not."""
+    before = best_point(lp, seconds)
+    if before.x is None:
+        return "mip: no point in time"
+    off = np.maximum(tightened.col_lower - before.x, before.x - tightened.col_upper).max(initial=0.0)
+    if off > 1e-6:
+        return f"mip: LOST the point of value {before.objective}, off by {off}"
+    after = best_point(tightened, seconds) if before.optimal else before
+    if not (before.optimal and after.optimal):
+        return f"mip: the point of value {before.objective:.10g} is kept (out of time)"
+    same = abs(before.objective - after.objective) <= 1e-6 * (1 + abs(before.objective))
+    return f"mip: {'same' if same else f'LOST {before.objective} {after.objective}'}"
 
 
 def check_tighten(lp: LinearProgram, backend: str, seconds: float, mip: bool) -> str:
@@ -142,10 +170,7 @@ def check_tighten(lp: LinearProgram, backend: str, seconds: float, mip: bool) ->
     text += f" {time.perf_counter() - begun:.1f} s{'' if result.verified else ' UNPROVED'}"
     if not mip or result.tightened is None:
         return text
-    before, after = mip_optimum(lp, seconds), mip_optimum(result.tightened, seconds)
-    if before is None or after is None:
-        return f"{text} mip: out of time"
-    return f"{text} mip: {'same' if abs(before - after) <= 1e-6 * (1 + abs(before)) else f'LOST {before} {after}'}"
+    return f"{text} {compare_mips(lp, result.tightened, seconds)}"
 
 
 def main() -> int:
@@ -168,9 +193,9 @@ def main() -> int:
         (lp,) = _read(path, SolveSettings())
         if lp.n > given.columns or not lp.integer.any():
             continue
-        optima: list[float] | None = None
+        known: dict[tuple[int, ...], list[float]] = {}
         for backend in [] if given.no_branch else given.backends:
-            found, optima = check_branch(lp, backend, given.tol, given.limit, given.time_limit, optima)
+            found = check_branch(lp, backend, given.tol, given.limit, given.time_limit, known)
             wrong = found.above > 0 or found.far > allowed or found.best == "OTHER"
             bad += wrong
             about = f"{Path(path).name:32} {lp.m:6} x {lp.n:6} {backend:6} children {found.children:5} above {found.above}"

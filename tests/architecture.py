@@ -31,13 +31,14 @@ ORDER: Mapping[str, Order] = {
         ("exact_implied",),
         ("exact_sums",),
         ("batch", "solution", "settings", "processes", "interrupts", "events", "pump", "nearness"),
-        ("problem", "worker", "status", "watch"),
+        ("problem", "worker", "status", "watch", "backlog"),
         ("cache", "errors", "matrix", "memory", "__init__"),
     ),
     "commands": (
         ("__init__",),
         ("branch", "calibrate", "compare", "generate", "inspect", "report", "scenarios", "solve", "tighten", "verify"),
         ("studying",),
+        ("sharding",),
         ("options",),
     ),
     "studies": (
@@ -63,7 +64,11 @@ ORDER: Mapping[str, Order] = {
         ("assignment", "children", "covering", "design", "flux", "knapsack", "known", "location", "shipping", "variation"),
         ("blocks",),
     ),
-    "report.figures": (("__init__",), ("stages", "members", "traces", "lanes", "profiles", "crossover"), ("canvas",)),
+    "report.figures": (
+        ("__init__",),
+        ("stages", "members", "traces", "lanes", "profiles", "crossover", "candidates"),
+        ("canvas",),
+    ),
     "files": (
         ("__init__",),
         ("read",),

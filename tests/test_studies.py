@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -21,16 +22,19 @@ from batchlp_cli.batch import Changes, LPBatch
 from batchlp_cli.dispatch import deserves_second_try
 from batchlp_cli.errors import ModelError, ReadError, UsageError
 from batchlp_cli.exact import exact_bound
+from batchlp_cli.files.mps_writer import write_mps
 from batchlp_cli.kkt import verify
 from batchlp_cli.library import linear_program, solve, tighten
 from batchlp_cli.nearness import is_near
 from batchlp_cli.problem import LinearProgram
+from batchlp_cli.report.rows import Source
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Solution, Status
 from batchlp_cli.solving import Solver
 from batchlp_cli.studies.branching import BranchOptions, BranchResult, ChildState, branch_model, children_of
 from batchlp_cli.studies.choosing import choose
 from batchlp_cli.studies.incumbent import incumbent_point, objective_of, read_values
+from batchlp_cli.studies.records import branch_rows, draw_branching
 from batchlp_cli.studies.scores import Interval, ScoreRule, gain, rank, score, score_interval
 from batchlp_cli.studies.tightening import EndState, TightenOptions, slack_optimum, tighten_model
 from tests.command import batchlp, environment, rows_in, rows_of
@@ -192,6 +196,34 @@ def test_a_stop_that_its_bound_does_not_bear_out_is_solved_to_the_end() -> None:
     assert not deserves_second_try(claim, verdict, replace(settings, cutoff=verdict.dual_bound))
 
 
+def test_figure_shows_the_candidates_with_what_is_unsure_and_what_is_pruned(tmp_path: Path) -> None:
+    """The SVG beside the rows of branch is well-formed, names every candidate, marks contenders, and says which child is pruned;
+    names are text, whatever they hold."""
+    pytest.importorskip("matplotlib")
+    lp = replace(knapsacks(seed=5, n=12, m=5), col_names=("<b>&$x$", *(f"y{k}" for k in range(11))))
+    result = branched(lp, cutoff=-branched(lp).interval.high * 0.97)
+    rows, model = branch_rows(result, Source("odd", "odd.mps"), "digest")
+    picture = draw_branching(rows, model)
+    assert picture is not None
+    texts = ["".join(element.itertext()) for element in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]
+    assert {row["column"] for row in rows} <= {text.removesuffix(" *") for text in texts}
+    assert {text.removesuffix(" *") for text in texts if text.endswith(" *")} == {r["column"] for r in rows if r["contender"]}
+    pruned = sum(row[f"{side}_state"] in ("cutoff", "infeasible") for row in rows for side in ("down", "up"))
+    assert pruned == sum(text.startswith(("down ", "up ")) and not text.endswith("child") for text in texts)
+    assert pruned > 0
+    assert draw_branching([], model) is None
+
+
+def test_figure_stops_at_so_many_candidates_and_says_so() -> None:
+    """Of 50 candidates 40 are drawn; a gain without a known end is drawn to the edge."""
+    candidates = pytest.importorskip("batchlp_cli.report.figures.candidates")
+    gains = [candidates.Gains(f"x{k}", (1.0 + k, np.inf), "infeasible", k == 1) for k in range(50)]
+    picture = candidates.draw_candidates(gains, "key", "words")
+    assert "10 more are not drawn" in picture
+    assert "x39" in picture
+    assert "x40" not in picture
+
+
 def test_an_infeasible_child_is_proved_and_fixes_the_other_side() -> None:
     """x <= 1.5 integer with x >= 1.2 leaves no x >= 2: up is infeasible; and no x <= 1: both are."""
     lp = linear_program([-2, -1], [[1.0, 0.0], [1.0, 1.0]], [1.2, -np.inf], [1.5, 8], col_upper=10, integer=[True, False])
@@ -346,8 +378,6 @@ def test_an_incumbent_is_checked_before_it_cuts_anything(tmp_path: Path) -> None
 
 def test_branch_writes_rows_and_the_model_with_its_fixings(tmp_path: Path) -> None:
     """JSON lines on stdout, the same in the run folder, and a model that batchlp reads back with the fixed bounds."""
-    from batchlp_cli.files.mps_writer import write_mps
-
     lp = knapsacks(seed=5, n=10, m=4)
     (tmp_path / "k.mps").write_text(write_mps(lp))
     root = -branched(lp).interval.low
@@ -362,10 +392,47 @@ def test_branch_writes_rows_and_the_model_with_its_fixings(tmp_path: Path) -> No
     assert again.objective <= root
 
 
+def test_a_study_goes_on_where_it_stopped_and_forgets_rows_of_other_options(tmp_path: Path) -> None:
+    """With --resume a model of the same bytes and options is kept, another one studied; of a model that is studied anew with
+    other options no candidate of before is left; without --resume the folder is refused."""
+    models = tmp_path / "models"
+    models.mkdir()
+    for name, seed in (("a", 3), ("b", 4)):
+        (models / f"{name}.mps").write_text(write_mps(knapsacks(seed, 12, 5)))
+    run = ("branch", "-o", tmp_path / "run", "--backend", "highs")
+    assert batchlp(*run, models / "a.mps").returncode == 0
+    again = batchlp(*run, models / "a.mps")
+    assert again.returncode == 2
+    assert b"--resume" in again.stderr
+    both = batchlp(*run, models, "--resume")
+    kept, done = ([row for row in rows_of(both) if str(row["name"]).startswith(name)] for name in "ab")
+    assert [row["kind"] for row in kept] == ["model"]
+    assert len(done) > 1
+    whole = rows_in(tmp_path / "run")
+    assert {row["settings_digest"] for row in whole} == {kept[0]["settings_digest"]}
+    few = batchlp(*run, models, "--resume", "--limit", "2")
+    assert len(rows_of(few)) == 6
+    assert len(rows_in(tmp_path / "run")) == 6
+
+
+def test_shards_of_a_study_are_parts_of_it(tmp_path: Path) -> None:
+    """Two shards in one folder study each model once; --resume without a folder makes no sense."""
+    models = tmp_path / "models"
+    models.mkdir()
+    for seed in (3, 4, 5):
+        (models / f"{seed}.mps").write_text(write_mps(knapsacks(seed, 8, 3)))
+    names = []
+    for i in (1, 2):
+        part = batchlp("tighten", models, "-o", tmp_path / "run", "--shard", f"{i}/2", "--backend", "highs")
+        assert part.returncode == 0, part.stderr
+        names += [str(row["name"]) for row in rows_of(part) if row["kind"] == "model"]
+    assert sorted(names) == ["3.mps", "4.mps", "5.mps"]
+    assert len(list((tmp_path / "run").glob("results-*-of-2.jsonl"))) == 2
+    assert batchlp("tighten", models, "--resume").returncode == 2
+
+
 def test_tighten_as_csv_has_one_header_and_a_row_a_column(tmp_path: Path) -> None:
     """What a cobrapy user reads: column, minimum, maximum; and a file that cannot be read is a row."""
-    from batchlp_cli.files.mps_writer import write_mps
-
     (tmp_path / "t.mps").write_text(write_mps(triangle()))
     (tmp_path / "bad.mps").write_text("nonsense\n")
     done = batchlp("tighten", tmp_path, "--backend", "highs", "--format", "csv")
@@ -384,8 +451,6 @@ def test_two_cutoffs_are_a_usage_error(tmp_path: Path) -> None:
 
 def test_the_door_solves_programs_batches_and_paths_in_order(tmp_path: Path) -> None:
     """max 3a + 2b, a + b <= 4, a + 3b <= 6, a <= 3.5: a = 3.5, b = 0.5, value 11.5, row dual 2 in the sense of the model."""
-    from batchlp_cli.files.mps_writer import write_mps
-
     lp = linear_program(
         [3, 2], sp.csr_array(np.array([[1.0, 1], [1, 3]])), row_upper=[4, 6], col_upper=[3.5, np.inf], maximize=True
     )

@@ -19,7 +19,7 @@ from batchlp_cli.dispatch import choose_backend
 from batchlp_cli.errors import UsageError
 from batchlp_cli.events import Listen, Note, Progress
 from batchlp_cli.kkt import dual_bound
-from batchlp_cli.nearness import is_near, most_worth
+from batchlp_cli.nearness import is_near, worth_of_violations
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import BackendName
 from batchlp_cli.solution import Solution, Status, Verdict
@@ -167,11 +167,11 @@ def candidates_of(lp: LinearProgram, x: Vector, options: BranchOptions) -> tuple
         wanted = np.zeros(lp.n, dtype=np.bool_)
         wanted[choose(options.candidates, lp.n, lp.col_name, "column")] = True
         idle = int((wanted & ~fractional).sum())
-        notes += [f"{idle} of the columns asked for are not fractional integer columns"] if idle else []
+        notes += [f"columns asked for that are no fractional integer columns: {idle}"] if idle else []
         fractional &= wanted
     columns = np.flatnonzero(fractional).astype(np.int64)
     if options.limit is not None and columns.size > options.limit:
-        notes.append(f"the {options.limit} most fractional of {columns.size} candidates")
+        notes.append(f"only the {options.limit} most fractional of {columns.size} candidates")
         most = np.argsort(-distance[columns], kind="stable")[: options.limit]
         columns = np.sort(columns[most])
     return columns, tuple(notes)
@@ -235,7 +235,7 @@ def child_of(lp: LinearProgram, tries: Tries, first_bound: float, cutoff: float)
         state = ChildState.CUTOFF
     high = math.inf
     if math.isfinite(value) and solution.x is not None and solution.y is not None:
-        high = max(bound, value + most_worth(lp, solution.x, solution.y))
+        high = max(bound, value + worth_of_violations(lp, solution.x, solution.y))
     return Child(bound, value, high, state, tuple(tries))
 
 
