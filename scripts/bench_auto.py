@@ -1,12 +1,13 @@
 """Regret of `--backend auto`: its time against the better of HiGHS alone and lanes alone, its own measuring included.
 
-    python scripts/bench_auto.py [--data DATA] [--cases a,b] [--repeats 1] [--tol 1e-6] [--cap 3] [--json FILE]
+    python scripts/bench_auto.py [--data DATA] [--cases a,b] [--repeats 1] [--tol 1e-6] [--cap 3] [--remember] [--json FILE]
 
 Cases: each folder of DATA/families with ten files or more; every generated family at three sizes, as related LPs, and four of
 them as strong-branching children; and DATA/netlib as one folder. Every backend solves the same batches on all cores, in turn,
 each time in a process of its own: loading counts, as it does in a command; reading doesn't, and kernels were compiled before,
 once. Every claim is judged by the referee. A side that takes `cap` times as long as HiGHS is ended and counted so. Seconds are
-the least of the repeats. Prints JSON lines and, last, the regrets.
+the least of the repeats. Nothing of earlier runs is used, unless --remember lets auto use the rates that the repeats before
+measured. Prints JSON lines and, last, the regrets.
 """
 
 from __future__ import annotations
@@ -139,9 +140,10 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--tol", type=float, default=1e-6)
     parser.add_argument("--cap", type=float, default=3.0)
+    parser.add_argument("--remember", action="store_true")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    settings = SolveSettings(tol=given.tol)
+    settings = SolveSettings(tol=given.tol, cache=given.remember)
     lines = []
     for name, make in cases(given.data):
         if given.cases and not any(part in name for part in given.cases.split(",")):

@@ -92,10 +92,11 @@ ORDER: Mapping[str, Order] = {
     ),
     "files.read": (("__init__", "worker"), ("lp_format",), ("spool", "messages")),
     "backends": (("__init__",), ("auto",), ("highs", "pdhg"), ("base",)),
-    "backends.auto": (("__init__",), ("together",), ("joint",), ("steering",), ("cost", "policy", "stint")),
+    "backends.auto": (("__init__",), ("together",), ("joint",), ("steering",), ("memory",), ("cost", "policy", "stint")),
     "backends.pdhg": (
         ("__init__",),
         ("solve",),
+        ("loading",),
         ("alone",),
         ("lanes",),
         ("states",),

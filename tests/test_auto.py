@@ -14,13 +14,15 @@ from types import ModuleType
 import pytest
 
 from batchlp_cli.backends.auto import together
-from batchlp_cli.backends.auto.cost import Profile, load_profile, profile_path, save_profile
+from batchlp_cli.backends.auto.cost import Profile, fingerprint, load_profile, profile_path, save_profile
+from batchlp_cli.backends.auto.memory import Memory, Rates, rates_path
 from batchlp_cli.backends.auto.policy import (
     PolicyParameters,
     Rest,
     Stage,
     breaks_promise,
     cost_in_lanes,
+    is_hopeless,
     may_pay,
     race_is_due,
     who_takes_rest,
@@ -49,6 +51,9 @@ def test_lanes_are_not_tried_where_they_cannot_pay() -> None:
     assert not may_pay(P, quick, iteration=1e-5)[0]
     assert "too soon" in may_pay(P, quick, iteration=1e-5)[1]
     assert not may_pay(P, Rest(P.least_members - 1, 1e6, 1), iteration=0.0)[0]
+    short = Rest(100, 2 * (P.worth + P.worth_loaded) / 200, 2)
+    assert may_pay(P, short, iteration=0.0, loaded=True)[0]
+    assert not may_pay(P, short, iteration=0.0)[0]
 
 
 @pytest.mark.parametrize(
@@ -72,12 +77,29 @@ def test_rest_goes_to_who_is_faster(lanes: float, measured: bool, stage: Stage) 
 
 def test_probe_is_charged_its_mean_member() -> None:
     """Lanes that are refilled pay for the mean of the iterations, not for the slowest; too few answers are no answer."""
-    even = cost_in_lanes(P, 8.0, 8, [100] * 8)
-    assert even == pytest.approx(1.0 / P.widening)
-    assert cost_in_lanes(P, 8.0, 8, [100] * 7 + [1500]) == pytest.approx(even * 275 / 1500)
-    assert math.isinf(cost_in_lanes(P, 8.0, 8, [100] * 3))
-    assert math.isinf(cost_in_lanes(P, 8.0, 0, []))
-    assert cost_in_lanes(P, 8.0, 2, [0, 0]) == pytest.approx(4.0 / P.widening)
+    least, even = cost_in_lanes(P, 8.0, 8, [100] * 8, 100)
+    assert least == even == pytest.approx(1.0 / P.widening)
+    assert cost_in_lanes(P, 8.0, 8, [100] * 7 + [1500], 1500)[1] == pytest.approx(even * 275 / 1500)
+    assert math.isinf(cost_in_lanes(P, 8.0, 8, [100] * 3, 100)[1])
+    assert math.isinf(cost_in_lanes(P, 8.0, 0, [], 0)[1])
+
+
+def test_probe_under_way_is_charged_what_its_open_members_have_taken() -> None:
+    """A member without an answer counts as it stands for the least cost, and twice that for the likely one."""
+    least, likely = cost_in_lanes(P, 8.0, 8, [100] * 4, 200)
+    of_one = 8.0 / 200 / 8 / P.widening
+    assert least == pytest.approx((4 * 100 + 4 * 200) / 8 * of_one)
+    assert likely == pytest.approx((4 * 100 + 4 * 400) / 8 * of_one)
+    least, likely = cost_in_lanes(P, 8.0, 8, [], 200)
+    assert least == pytest.approx(200 * of_one)
+    assert math.isinf(likely)
+
+
+def test_probe_is_hopeless_only_against_what_was_measured() -> None:
+    """Lanes that have taken longer than HiGHS takes have lost, unless HiGHS' time is a guess."""
+    assert is_hopeless(P, Rest(100, 0.1, 2), least=0.2)
+    assert not is_hopeless(P, Rest(100, 0.1, 2), least=0.1)
+    assert not is_hopeless(P, Rest(100, 0.1, 2, measured=False), least=0.2)
 
 
 def test_broken_promise_is_seen_only_after_its_time() -> None:
@@ -163,10 +185,13 @@ class EndlessLanes:
 
     def __init__(self) -> None:
         self.began: float | None = None
-        self.tiles_at_work = 0
+        self.tiles_at_work = self.steps = 0
         self.choice = ""
         self._stopped = threading.Event()
         self.cancelled: set[int] = set()
+
+    def load(self) -> None:
+        """Needs nothing."""
 
     def solve_fed(self, batch: LPBatch, settings: SolveSettings, feed: object, *rest: object) -> object:
         """Takes one member and yields nothing until it is stopped or the member cancelled."""
@@ -268,3 +293,89 @@ def test_cost_of_an_iteration_grows_with_the_caches_that_a_tile_leaves() -> None
     assert 2e-10 < profile.iteration(lp) / size < 8e-10
     tiny, _ = optimal_by_construction(1, m=2, n=3)
     assert profile.iteration(tiny) == pytest.approx((tiny.m + tiny.n + tiny.nnz) * 2e-10)
+
+
+def rates_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[LPBatch, SolveSettings]:
+    """Returns a batch and settings, with rates in a folder of the test's own; compiled kernels stay where they are."""
+    monkeypatch.setattr("batchlp_cli.backends.auto.memory.cache_root", lambda: tmp_path)
+    return scenario_batch(5, 20), SolveSettings(jobs=2)
+
+
+def test_rates_come_back_for_the_same_matrix_changes_and_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rates are known again for the very matrix, also those of lanes without an answer; other settings or changes have none."""
+    batch, settings = rates_on_disk(tmp_path, monkeypatch)
+    assert Memory().recall(batch, settings) is None
+    Memory().keep([(batch, Rates(0.1, math.inf))], settings)
+    assert Memory().recall(batch, settings) == Rates(0.1, math.inf, same_matrix=True)
+    Memory().keep([(batch, Rates(0.2, 0.3))], settings)  # what is newer counts
+    assert Memory().recall(batch, settings) == Rates(0.2, 0.3, same_matrix=True)
+    assert Memory().recall(batch, replace(settings, tol=1e-4)) is None
+    assert Memory().recall(batch.take([0] * 20), settings) is None  # nothing changes
+    assert Memory().recall(batch.take([0, 1]), settings) is None
+
+
+def test_rates_of_another_matrix_of_the_size_are_known_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other numbers in a matrix of the same size and number of entries are told apart from the same matrix."""
+    batch, settings = rates_on_disk(tmp_path, monkeypatch)
+    Memory().keep([(batch, Rates(0.1, 0.01))], settings)
+    base = replace(batch.base, A=2 * batch.base.A)
+    other = replace(batch, base=base)
+    assert Memory().recall(other, settings) == Rates(0.1, 0.01, same_matrix=False)
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "[]", "{}", '{"machine": "M", "rates": 3}', '{"machine": "M", "rates": [["a", "b", -1, 2]]}']
+)
+def test_damaged_rates_are_ignored_with_a_note(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that cannot be used costs nothing but a measurement, is said, and is written anew."""
+    batch, settings = rates_on_disk(tmp_path, monkeypatch)
+    rates_path().write_text(damage.replace("M", fingerprint()))
+    memory = Memory()
+    assert memory.recall(batch, settings) is None
+    assert "cannot be used" in memory.note
+    memory.keep([(batch, Rates(0.1, 0.01))], settings)
+    assert Memory().recall(batch, settings) == Rates(0.1, 0.01)
+    assert Memory().note == ""
+
+
+def test_rates_are_bounded_and_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest rates are forgotten; those of another machine are as none."""
+    batch, settings = rates_on_disk(tmp_path, monkeypatch)
+    for tol in range(1, 6):
+        monkeypatch.setattr("batchlp_cli.backends.auto.memory.MOST", 3)
+        Memory().keep([(batch, Rates(0.1, float(tol)))], replace(settings, tol=tol * 1e-6))
+    known = [Memory().recall(batch, replace(settings, tol=tol * 1e-6)) for tol in range(1, 6)]
+    assert [rates is not None for rates in known] == [False, False, True, True, True]
+    kept = json.loads(rates_path().read_text())
+    rates_path().write_text(json.dumps(kept | {"machine": "another"}))
+    assert Memory().recall(batch, replace(settings, tol=5e-6)) is None
+    assert [path.name for path in tmp_path.iterdir()] == ["rates.json"]  # nothing is left beside
+
+
+def test_known_rates_spare_the_probe_and_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With rates of an earlier run in which lanes won they take the batch unprobed, and the report says so."""
+    batch, settings = rates_on_disk(tmp_path, monkeypatch)
+    slow = LPBatch.of([replace(batch.member(i % 20), offset=DAWDLES) for i in range(100)])
+    Memory().keep([(slow, Rates(10.0, 0.05))], settings)
+    backend = AutoBackend(2, memory=Memory())
+    backend._highs.close()
+    backend._highs = HighsBackend(2, worker="tests.highs_faults:make_faulty_handler")
+    claims = solve_all(backend, slow, settings)
+    judge(slow, claims)
+    assert sum(claim.backend == "pdhg" for claim in claims) > 50
+    assert "as an earlier run measured with this matrix" in backend.choices()[0]
+    backend.close()
+    kept = Memory().recall(slow, settings)
+    assert kept is not None
+    assert kept.lanes != 0.05  # what lanes really took is known from now on
+
+
+def test_without_the_cache_nothing_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--no-cache neither uses nor keeps rates."""
+    _, settings = rates_on_disk(tmp_path, monkeypatch)
+    backend = AutoBackend.of(replace(settings, cache=False))
+    assert backend._memory is None
+    backend.close()
+    backend = AutoBackend.of(settings)
+    assert backend._memory is not None
+    backend.close()

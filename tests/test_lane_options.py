@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from batchlp_cli.backends.highs.pool import HighsBackend
+from batchlp_cli.backends.pdhg import loading
 from batchlp_cli.backends.pdhg import solve as lanes
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.commands import exit_code_of
@@ -107,7 +108,7 @@ def test_lanes_that_are_not_installed_exit_with_4_and_the_command_that_installs_
     import sys
 
     monkeypatch.setattr("batchlp_cli.backends.auto.together.find_spec", lambda name: None)
-    monkeypatch.setattr(lanes, "find_spec", lambda name: None)
+    monkeypatch.setattr(loading, "find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "batchlp_cli.backends.pdhg.kernels.torch_kernel", None)
     assert exit_code_of(["solve", str(FAMILY), "-q", "--backend", "pdhg", *more], 0.0) == 4
     assert "pip install 'batchlp[pdhg]'" in capfd.readouterr().err
@@ -117,7 +118,7 @@ def test_kernels_that_take_long_to_come_are_said_to_compile(monkeypatch: pytest.
     """A sentence comes while kernels compile, and none where they are only loaded."""
     said: list[str] = []
     settings = SolveSettings(jobs=1, watch=Watch(say=said.append))
-    rehearse = lanes.rehearse
+    rehearse = loading.rehearse
     list(lanes.PdhgBackend(1).solve(LPBatch.of([MODEL]), SolveSettings(jobs=1)))  # compiled or loaded from here on
     monkeypatch.setattr(lanes, "COMPILING", 0.5)
     list(lanes.PdhgBackend(1).solve(LPBatch.of([MODEL]), settings))

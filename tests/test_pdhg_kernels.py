@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from batchlp_cli.backends.pdhg.kernels.base import Kernel, Measured, Moved, displacement_of, narrow_tile, point_of, set_numbers
+from batchlp_cli.backends.pdhg.kernels.base import Kernel, Measured, Moved, displacement_of, point_of, resized_tile, set_numbers
 from batchlp_cli.backends.pdhg.kernels.numba_kernel import NumbaKernel
 from batchlp_cli.backends.pdhg.kernels.torch_kernel import TorchKernel
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
@@ -192,7 +192,7 @@ def test_narrowing_moves_lanes_as_they_are(kernel: Kernel) -> None:
     start_lanes(kernel, wide, members, 6)
     kernel.advance(wide, 4)
     kept = [7, 2]
-    narrow = narrow_tile(kernel, wide, kept, 2)
+    narrow = resized_tile(kernel, wide, kept, 2)
     numbers = numbers_of(batch, np.array(kept, dtype=np.int64))
     set_numbers(kernel, narrow, numbers, scaled_numbers(numbers, matrix, np.dtype(np.float64)))
     for tile in (wide, narrow):

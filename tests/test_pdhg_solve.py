@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from batchlp_cli.backends.pdhg import solve as solve_module
+from batchlp_cli.backends.pdhg.loading import find_device, parameters_of
 from batchlp_cli.backends.pdhg.parameters import KernelName, PdhgParameters, Precision
-from batchlp_cli.backends.pdhg.solve import PdhgBackend, find_device, parameters_of
+from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import BackendMissing, UsageError
 from batchlp_cli.families import facility_location, transport, transport_scenarios

@@ -206,11 +206,11 @@ class Totals:
 
 
 def versions() -> dict[str, str]:
-    """Returns the versions that an answer can depend on."""
+    """Returns the versions that an answer can depend on; those of the lanes' libraries where lanes were loaded."""
     from importlib.metadata import PackageNotFoundError, version  # late: this is slow to import
 
     found = {"batchlp": __version__, "python": platform.python_version()}
-    for package in ("highspy", "numpy", "scipy"):
+    for package in ("highspy", "numpy", "scipy", *(name for name in ("numba", "torch") if name in sys.modules)):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -84,7 +84,7 @@ def measure_profile(seconds: float = 1.0) -> Profile:
     """
     import scipy.sparse as sp  # late, like what follows: a run that only reads a profile loads neither
 
-    from batchlp_cli.backends.pdhg.solve import seconds_of_iteration
+    from batchlp_cli.backends.pdhg.loading import seconds_of_iteration
 
     measured = []
     for m, n, nnz in SIZES:

@@ -14,9 +14,10 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from batchlp_cli.backends.auto.cost import Profile
+from batchlp_cli.backends.auto.memory import Memory
 from batchlp_cli.backends.auto.policy import PolicyParameters
 from batchlp_cli.backends.auto.steering import TICK, Steering
-from batchlp_cli.backends.auto.stint import Stint
+from batchlp_cli.backends.auto.stint import Purpose, Stint
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import BackendMissing
@@ -42,8 +43,9 @@ class Joint:
         parameters: PolicyParameters,
         profile: Profile,
         warm_start: Solution | None = None,
+        memory: Memory | None = None,
     ) -> None:
-        """warm_start: a solution of the base, from which the members of all batches start."""
+        """warm_start: a solution of the base, from which the members of all batches start. memory: rates of earlier runs."""
         self.batches, self.settings, self.highs, self.jobs = batches, settings, highs, jobs
         highs.open(batches, settings, warm_start.basis if warm_start is not None else None)
         self.lanes: PdhgBackend | None = None
@@ -56,12 +58,16 @@ class Joint:
         self._earlier: defaultdict[tuple[int, int], tuple[Solution, ...]] = defaultdict(tuple)
         self._highs_thread: threading.Thread | None = None
         self._lanes_thread: threading.Thread | None = None
+        self._before: Joint | None = None  # an earlier call whose lanes may still be on their way in or out
         self._closed = False
-        self._steering = Steering(self, parameters, profile, lanes=load_lanes is not None)
+        self._memory = memory
+        recalled = [memory.recall(batch, settings) for batch in batches] if memory is not None else []
+        self._steering = Steering(self, parameters, profile, load_lanes is not None, recalled)
 
     def inherit(self, before: Joint) -> None:
-        """Takes over the lanes of an earlier call, whose kernels are compiled."""
-        self.lanes, self._lanes_thread = before.lanes, before._lanes_thread
+        """Takes over the lanes of an earlier call, whose kernels are loaded or being loaded."""
+        self.lanes = before.lanes
+        self._before = before if before._lanes_thread is not None else before._before
 
     def give_all_to_lanes(self) -> None:
         """Lets lanes take all members, batch after batch, and HiGHS only what they give up."""
@@ -86,15 +92,23 @@ class Joint:
                 else:
                     yield from self._settle(*event)
                 self._steering.look()
+            if self._memory is not None and not self._left:
+                self._keep_rates(self._memory)
         finally:
             self._stop()
 
+    def _keep_rates(self, memory: Memory) -> None:
+        """Lets later runs know what was measured, also by lanes that are still on their way out."""
+        if self.stint is not None and self.stint.purpose is Purpose.WORK:
+            self._steering.stint_ended(self.stint)
+        found = ((batch, self._steering.rates(k)) for k, batch in enumerate(self.batches))
+        memory.keep([(batch, rates) for batch, rates in found if rates is not None], self.settings)
+
     def choices(self) -> list[str]:
         """Returns for each batch what was chosen and measured, in words."""
-        return [
-            "; ".join(filter(None, (words, course.choice())))
-            for words, course in zip(self._steering.words, self.highs.courses, strict=True)
-        ]
+        note = self._memory.note if self._memory is not None else ""
+        words = zip(self._steering.words, self.highs.courses, strict=True)
+        return ["; ".join(filter(None, (told, course.choice(), note))) for told, course in words]
 
     def close(self) -> None:
         """Ends the run at its next look; from any thread."""
@@ -119,6 +133,18 @@ class Joint:
         if self._highs_thread is None:
             self._highs_thread = threading.Thread(target=self._drive_highs, daemon=True, name="auto-highs")
             self._highs_thread.start()
+
+    @property
+    def loading(self) -> bool:
+        """Tells whether the lanes are being loaded."""
+        thread = self._lanes_thread
+        return self.lanes is None and self.stint is None and thread is not None and thread.is_alive()
+
+    def load_lanes(self) -> None:
+        """Begins to load the lanes, beside what HiGHS does."""
+        if self._lanes_thread is None:
+            self._lanes_thread = threading.Thread(target=self._drive_loading, daemon=True, name="auto-lanes")
+            self._lanes_thread.start()
 
     def start_stint(self, stint: Stint) -> None:
         """Starts lanes on what a stint gives them."""
@@ -151,15 +177,34 @@ class Joint:
         except BaseException as error:  # raised where the claims are awaited
             self._events.put(error)
 
+    def _drive_loading(self) -> None:
+        try:
+            self._ready_lanes()
+        except BackendMissing as error:
+            self._steering.lose_lanes(str(error))
+        except BaseException as error:
+            self._events.put(error)
+
+    def _ready_lanes(self) -> PdhgBackend | None:
+        """Returns the lanes, loaded and free of an earlier call."""
+        before, self._before = self._before, None
+        if before is not None and before._lanes_thread is not None:
+            before._lanes_thread.join()
+            self.lanes = before.lanes
+        if self.lanes is None and self._load_lanes is not None:
+            lanes = self._load_lanes()
+            lanes.load()
+            self.lanes = lanes
+        return self.lanes
+
     def _drive_lanes(self, stint: Stint, before: threading.Thread | None) -> None:
         try:
             if before is not None:
-                before.join()  # one of an earlier call may still be on its way out
-            if self.lanes is None and self._load_lanes is not None:
-                self.lanes = self._load_lanes()
-            if self.lanes is not None:
+                before.join()
+            lanes = self._ready_lanes()
+            if lanes is not None and not self._closed:
                 batch, start = self.batches[stint.k], self.starts[stint.k]
-                for member, claim in self.lanes.solve_fed(batch, self.settings, stint, stint.tiles, start):
+                for member, claim in lanes.solve_fed(batch, self.settings, stint, stint.tiles, start):
                     self._events.put((True, stint.k, member, claim))
         except BackendMissing as error:
             if self._steering.lanes_first:  # lanes were asked for by name

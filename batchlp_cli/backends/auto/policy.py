@@ -27,7 +27,8 @@ class PolicyParameters:
     """Constants of the choice; seconds unless said otherwise.
 
     least_members: members of a batch that lanes are tried for (default 8). worth: what the rest of a batch must take HiGHS
-    for lanes to be tried at all, since loading them takes half a second (default 1.5). least_iterations: a member takes no
+    for lanes to be loaded, which takes a third of a second (default 0.7). worth_loaded: what it must take for lanes that are
+    loaded to be tried (default 0.3). least_iterations: a member takes no
     fewer in lanes, as a rule (default 200: the medians of our tables lie above). probe_members: lanes of a probe (default 8).
     probe_share: of the time that the rest would take HiGHS, what a probe may take (default 0.06), but at least least_probe
     (default 0.25). widening: how much cheaper a member is in a full tile than in a probe's (default 1.25, measured 1.1 to
@@ -38,7 +39,8 @@ class PolicyParameters:
     """
 
     least_members: int = 8
-    worth: float = 1.5
+    worth: float = 0.7
+    worth_loaded: float = 0.3
     least_iterations: int = 200
     probe_members: int = 8
     probe_share: float = 0.06
@@ -66,35 +68,49 @@ class Rest:
         return self.waiting * self.highs / self.jobs
 
 
-def may_pay(p: PolicyParameters, rest: Rest, iteration: float) -> tuple[bool, str]:
-    """Tells whether trying lanes on a batch could pay, with the reason. iteration: seconds of one, a member of a full tile."""
+def may_pay(p: PolicyParameters, rest: Rest, iteration: float, loaded: bool = False) -> tuple[bool, str]:
+    """Tells whether trying lanes on a batch could pay, with the reason.
+
+    iteration: seconds of one, a member of a full tile. loaded: that the lanes' libraries are.
+    """
     least = p.least_iterations * iteration
     measured = f"HiGHS: {_time(rest.highs)} a member {'measured' if rest.measured else 'or more, by the first that is at work'}"
     if least > rest.highs:
         return False, f"{measured}; lanes would need {_time(least)} for {p.least_iterations} iterations alone"
-    if rest.waiting < p.least_members or rest.seconds < p.worth:
+    if rest.waiting < p.least_members or rest.seconds < (p.worth_loaded if loaded else p.worth):
         return False, f"{measured}; the {rest.waiting} members left are done in {_time(rest.seconds)}, too soon to try lanes"
     return True, f"{measured}; lanes could be faster"
 
 
-def cost_in_lanes(p: PolicyParameters, seconds: float, tried: int, iterations: Sequence[int]) -> float:
-    """Returns seconds a member in full tiles, infinite where the probe came to too few answers.
+def cost_in_lanes(p: PolicyParameters, seconds: float, tried: int, iterations: Sequence[int], steps: int) -> tuple[float, float]:
+    """Returns the least and the likely seconds a member in full tiles; likely is infinite where a probe came to too few answers.
 
-    seconds: what a probe of `tried` members took; iterations: those of the members that came to an answer. A probe waits for
-    its slowest member, lanes that are refilled do not: they pay for the mean.
+    seconds: what a probe of `tried` members has taken; iterations: those of the members that came to an answer; steps: those of
+    the tile. A probe waits for its slowest member, lanes that are refilled do not: they pay for the mean. A member without an
+    answer takes no fewer iterations than it had, and is taken for one that has as many before it.
     """
-    if 2 * len(iterations) < tried or not iterations:
-        return math.inf
-    steps = max(iterations)
-    share = sum(iterations) / len(iterations) / steps if steps else 1.0
-    return share * seconds / tried / p.widening
+    steps = max(steps, *iterations, 1)
+    if tried < 1:
+        return 0.0, math.inf
+    open_members, an_iteration = tried - len(iterations), seconds / steps / tried / p.widening
+    least = (sum(iterations) + open_members * steps) / tried * an_iteration
+    likely = (sum(iterations) + open_members * 2 * steps) / tried * an_iteration
+    return least, likely if 2 * len(iterations) >= tried else math.inf
 
 
-def who_takes_rest(p: PolicyParameters, rest: Rest, lanes: float) -> tuple[Stage, str]:
-    """Returns who takes the rest of a batch, lanes taking so many seconds a member, and the reason; OPEN: cannot be told yet."""
+def is_hopeless(p: PolicyParameters, rest: Rest, least: float) -> bool:
+    """Tells whether lanes have lost a probe that still goes on, taking no less than so many seconds a member."""
+    return rest.measured and least > rest.highs * p.clearly
+
+
+def who_takes_rest(p: PolicyParameters, rest: Rest, lanes: float, source: str = "by a probe") -> tuple[Stage, str]:
+    """Returns who takes the rest of a batch, lanes taking so many seconds a member, and the reason; OPEN: cannot be told yet.
+
+    source: how the cost in lanes was come by, in words.
+    """
     if math.isinf(lanes):
         return Stage.HIGHS, f"HiGHS {_time(rest.highs)} a member; lanes came to no answer in the time given to a probe"
-    words = f"HiGHS {_time(rest.highs)} a member, lanes {_time(lanes)} by a probe"
+    words = f"HiGHS {_time(rest.highs)} a member, lanes {_time(lanes)} {source}"
     if lanes * p.clearly < rest.highs:
         return Stage.LANES, f"{words}: lanes take the rest"
     if not rest.measured:

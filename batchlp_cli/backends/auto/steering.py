@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from batchlp_cli.backends.auto.cost import Profile
+from batchlp_cli.backends.auto.memory import Rates
 from batchlp_cli.backends.auto.policy import (
     PolicyParameters,
     Rest,
     Stage,
     breaks_promise,
     cost_in_lanes,
+    is_hopeless,
     may_pay,
     race_is_due,
     who_takes_rest,
@@ -25,6 +28,9 @@ from batchlp_cli.solution import Solution
 if TYPE_CHECKING:
     from batchlp_cli.backends.pdhg.solve import PdhgBackend
 
+LEAST_SOLVED = 32
+"""Members that lanes must have solved for their rate to be kept in the place of a probe's."""
+
 TICK = 0.05  # seconds between two looks at what could be done better
 
 
@@ -36,6 +42,15 @@ class Books(Protocol):
     highs: HighsBackend
     lanes: PdhgBackend | None
     stint: Stint | None
+
+    @property
+    def loading(self) -> bool:
+        """Tells whether the lanes are being loaded."""
+        ...
+
+    def load_lanes(self) -> None:
+        """Begins to load the lanes, beside what HiGHS does."""
+        ...
 
     def start_stint(self, stint: Stint) -> None:
         """Starts lanes on what a stint gives them."""
@@ -53,11 +68,17 @@ class Books(Protocol):
 class Steering:
     """What is known of each batch, and how many HiGHS workers may work (`allowed`). words: the choice for each batch."""
 
-    def __init__(self, books: Books, parameters: PolicyParameters, profile: Profile, lanes: bool) -> None:
+    def __init__(
+        self, books: Books, parameters: PolicyParameters, profile: Profile, lanes: bool, recalled: Sequence[Rates | None] = ()
+    ) -> None:
+        """recalled: for each batch what an earlier run measured of it, or of one like it."""
         self._books, self._parameters, self._profile = books, parameters, profile
         self._lanes = lanes
+        self._recalled = recalled or [None] * len(books.batches)
         self._stages = [Stage.OPEN] * len(books.batches)
-        self._costs: dict[int, float] = {}  # seconds a member in lanes, of batches that were tried
+        # seconds a member in lanes, of batches that were tried or are known
+        self._costs = {k: rates.lanes for k, rates in enumerate(self._recalled) if rates is not None and rates.same_matrix}
+        self._measured: set[int] = set()  # batches whose cost was measured in this call
         self._raced: set[tuple[int, int]] = set()
         self._pending: Iterator[int] = iter(())
         self._looked = 0.0
@@ -95,14 +116,37 @@ class Steering:
 
     def stint_ended(self, stint: Stint) -> None:
         """Takes in what a stint has shown."""
+        self._looked = 0.0  # what comes next comes at once
         lanes = self._books.lanes
         if lanes is None or lanes.began is None or lanes.began < stint.started:
             return
         if self.lanes_first:
             self.words[stint.k] = lanes.choice
-        elif stint.purpose is Purpose.PROBE:
-            seconds = time.perf_counter() - lanes.began
-            self._costs[stint.k] = cost_in_lanes(self._parameters, seconds, stint.taken, stint.iterations)
+            return
+        seconds = time.perf_counter() - lanes.began
+        if stint.purpose is Purpose.PROBE:
+            self._take_in(stint.k, self._cost(stint, seconds)[1])
+        elif stint.purpose is Purpose.WORK and (stint.solved >= LEAST_SOLVED or self._stages[stint.k] is Stage.HIGHS):
+            self._take_in(stint.k, seconds * stint.tiles / max(1, stint.solved))
+
+    def rates(self, k: int) -> Rates | None:
+        """Returns what this call measured of a batch, for later runs; None where lanes were not tried on it."""
+        if k not in self._measured:
+            return None
+        course, before = self._books.highs.courses[k], self._recalled[k]
+        highs = course.seconds_a_member if course.is_measured else None
+        if highs is None and before is not None and before.same_matrix:
+            highs = before.highs
+        return None if highs is None else Rates(highs, self._costs[k])
+
+    def _take_in(self, k: int, cost: float) -> None:
+        self._costs[k] = cost
+        self._measured.add(k)
+
+    def _cost(self, stint: Stint, seconds: float) -> tuple[float, float]:
+        lanes = self._books.lanes
+        steps = lanes.steps if lanes is not None else 0
+        return cost_in_lanes(self._parameters, seconds, stint.taken, stint.iterations, steps)
 
     def tell_race(self, k: int, winner: Solution) -> None:
         """Notes who won a member that both had."""
@@ -110,10 +154,12 @@ class Steering:
         self.words[k] = self.words[k] or f"raced, since HiGHS took long: {who} first, after {winner.seconds:.3g} s"
 
     def _rest(self, k: int) -> Rest:
-        """Returns what is left of a batch; before HiGHS is measured, by how long it has been at its first members."""
-        course, jobs = self._books.highs.courses[k], self._books.jobs
+        """Returns what is left of a batch; before HiGHS is measured, by an earlier run or how long it is at its first members."""
+        course, jobs, recalled = self._books.highs.courses[k], self._books.jobs, self._recalled[k]
         if course.is_measured and course.seconds_a_member is not None:
             return Rest(course.waiting, course.seconds_a_member, jobs)
+        if recalled is not None and recalled.same_matrix:
+            return Rest(course.waiting, recalled.highs, jobs)
         now = time.perf_counter()
         longest = max((now - when for when in course.at_work().values()), default=0.0)
         guess = max(longest, course.seconds_a_member or 0.0) / self._parameters.warming
@@ -136,25 +182,38 @@ class Steering:
                 continue
             rest = self._rest(k)
             if k in self._costs and self._stages[k] is Stage.OPEN:
-                self._stages[k], self.words[k] = who_takes_rest(p, rest, self._costs[k])
+                source = "by a probe" if k in self._measured else "as an earlier run measured with this matrix"
+                self._stages[k], self.words[k] = who_takes_rest(p, rest, self._costs[k], source)
             if self._stages[k] in (Stage.LANES, Stage.BOTH):
                 return self._work(k)
             if k in self._costs:
                 continue
-            pays, words = may_pay(p, rest, self._profile.iteration(batch.base))
+            pays, words = self._may_pay(k, rest)
             self.words[k] = words if rest.measured or pays else self.words[k]
+            if pays and self._books.lanes is None:
+                self._books.load_lanes()
+                return None
             if pays:
                 stint = Stint(k, Purpose.PROBE, 1, course, most=p.probe_members)
                 stint.budget = max(p.least_probe, p.probe_share * rest.seconds * jobs)
                 return stint
         return None
 
+    def _may_pay(self, k: int, rest: Rest) -> tuple[bool, str]:
+        """Tells whether lanes are tried on a batch, and says why: by size and time, or since they won on one like it."""
+        recalled = self._recalled[k]
+        if recalled is not None and recalled.lanes * self._parameters.clearly < recalled.highs:
+            return True, "lanes were faster in an earlier run with a matrix of this size"
+        return may_pay(
+            self._parameters, rest, self._profile.iteration(self._books.batches[k].base), self._books.lanes is not None
+        )
+
     def _work(self, k: int) -> Stint:
         """Returns the stint in which lanes take a batch over, or work beside HiGHS."""
         jobs = self._books.jobs
         tiles = jobs if self._stages[k] is Stage.LANES else max(1, jobs // 2)
         stint = Stint(k, Purpose.WORK, tiles, self._books.highs.courses[k])
-        stint.expected = self._costs[k] * min(64.0, stint.waiting / tiles)
+        stint.expected = self._time_of(k, tiles)
         return stint
 
     def _next_race(self, now: float) -> Stint | None:
@@ -179,6 +238,8 @@ class Steering:
         if self.lanes_first or lanes is None or lanes.began is None or lanes.began < stint.started:
             return
         seconds = now - lanes.began
+        if stint.purpose is Purpose.PROBE and self._weigh(stint, seconds):
+            return
         if stint.purpose is not Purpose.WORK:
             if seconds > stint.budget and self._others_wait(stint):
                 self._books.stop_stint()
@@ -189,6 +250,29 @@ class Steering:
             self._books.stop_stint()
         elif stint.waiting == 0 and lanes.tiles_at_work < self._books.jobs:
             self._help(stint, now)
+
+    def _weigh(self, stint: Stint, seconds: float) -> bool:
+        """Lets a probe that has won go on with the rest, ends one that has lost; tells whether that could be decided."""
+        k, p, lanes = stint.k, self._parameters, self._books.lanes
+        rest, (least, likely) = self._rest(k), self._cost(stint, seconds)
+        if not math.isinf(likely) and lanes is not None:
+            stage, words = who_takes_rest(p, rest, likely)
+            if stage is Stage.LANES:
+                self._stages[k], self.words[k] = stage, words
+                self._take_in(k, likely)
+                stint.go_on(self._books.jobs, seconds + self._time_of(k, self._books.jobs))
+                lanes.grow(self._books.jobs)
+                return True
+        if stint.taken and is_hopeless(p, rest, least):
+            self._stages[k], self.words[k] = who_takes_rest(p, rest, least, "or more by a probe")
+            self._take_in(k, least)
+            self._books.stop_stint()
+            return True
+        return False
+
+    def _time_of(self, k: int, tiles: int) -> float:
+        """Returns the seconds in which a first round of members should be through the lanes."""
+        return self._costs[k] * min(64.0, self._books.highs.courses[k].waiting / tiles)
 
     def _help(self, stint: Stint, now: float) -> None:
         """Races the member that lanes have had longest, once it has taken longer than HiGHS would."""
@@ -208,10 +292,12 @@ class Steering:
     def _share(self) -> None:
         """Leaves HiGHS the cores that lanes do not use, and one for what it was handed."""
         allowed = self._books.jobs
-        if self._books.stint is not None:
+        if self._books.stint is not None or self._books.loading:
             lanes = self._books.lanes
             allowed -= max(1, lanes.tiles_at_work if lanes is not None else 1)
         courses = self._books.highs.courses
+        if allowed < 1 and self._books.loading:
+            allowed = 1  # of one core
         if allowed < 1 and any(courses[k].has_returned() for k in self.handed):
             allowed = 1
         if allowed != self.allowed:

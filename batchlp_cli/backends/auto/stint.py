@@ -58,6 +58,10 @@ class Stint:
             self.held[member] = time.perf_counter()
         return member
 
+    def go_on(self, tiles: int, expected: float) -> None:
+        """Makes work of a probe: it gives out all members. expected: seconds until a round of them should be done."""
+        self.purpose, self.tiles, self.expected, self._most = Purpose.WORK, tiles, expected, None
+
     @property
     def solved(self) -> int:
         """Number of members that came to an answer."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from batchlp_cli.backends.auto.cost import Profile, load_profile
 from batchlp_cli.backends.auto.joint import Joint
+from batchlp_cli.backends.auto.memory import Memory
 from batchlp_cli.backends.auto.policy import PolicyParameters
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.batch import LPBatch
@@ -24,7 +25,7 @@ class AutoBackend:
     """Measures on the first members of a batch who is faster; see policy.py.
 
     lanes_first: lanes take all members, and HiGHS what they give up, while other lanes still run. profile: the costs of
-    lanes on this machine (default: what the user's cache holds).
+    lanes on this machine (default: what the user's cache holds). memory: rates that earlier runs measured (default: none).
     """
 
     name = "auto"
@@ -35,7 +36,9 @@ class AutoBackend:
         lanes_first: bool = False,
         parameters: PolicyParameters | None = None,
         profile: Profile | None = None,
+        memory: Memory | None = None,
     ) -> None:
+        self._memory = memory
         self._jobs, self._lanes_first = jobs, lanes_first
         self._parameters, self._profile = parameters or PolicyParameters(), profile or load_profile()
         self._highs = HighsBackend(jobs)
@@ -49,7 +52,9 @@ class AutoBackend:
     def of(cls, settings: SolveSettings) -> AutoBackend:
         """Returns the backend that settings ask for; raises BackendMissing where there is no such device."""
         _require_device(settings)
-        return cls(settings.jobs, profile=None if settings.cache else Profile())
+        if not settings.cache:
+            return cls(settings.jobs, profile=Profile())
+        return cls(settings.jobs, memory=Memory())
 
     def solve(
         self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None = None
@@ -67,7 +72,8 @@ class AutoBackend:
     ) -> Iterator[tuple[int, int, Solution]]:
         lanes = None if settings.careful or not lanes_are_installed() else lambda: self._load_lanes(settings)
         before = self._joint
-        joint = Joint(batches, settings, self._highs, lanes, self._jobs, self._parameters, self._profile, warm_start)
+        memory = self._memory if lanes is not None and not self._lanes_first else None
+        joint = Joint(batches, settings, self._highs, lanes, self._jobs, self._parameters, self._profile, warm_start, memory)
         if before is not None:
             joint.inherit(before)
         self._joint = joint
@@ -118,7 +124,7 @@ class LanesFirst(AutoBackend):
 def _require_device(settings: SolveSettings) -> None:
     """Looks for a device that was asked for by name, since lanes may come late or never; raises BackendMissing."""
     if settings.device not in (Device.AUTO, Device.CPU):
-        from batchlp_cli.backends.pdhg.solve import find_device
+        from batchlp_cli.backends.pdhg.loading import find_device
 
         find_device(settings.device)
 

@@ -54,4 +54,5 @@ def open_alone(course: Course, entry: Entry) -> Course:
         feed=None,
         leavers=None,
         polishes=True,
+        width=1,
     )

@@ -80,7 +80,8 @@ class Course:
     given: the batch as it was asked for; reduction: what the lanes work on, and the way back. waiting: by precision,
     entries that wait for a lane of that precision. feed: where more members come from, if not all were waiting from the
     start. cancelled: members that are to leave their lanes without an answer. leavers: entries that are to go on as LPs of
-    their own; None where nobody may. polishes: whether points are polished now and then.
+    their own; None where nobody may. polishes: whether points are polished now and then. width: most lanes of a tile; a
+    narrower tile grows to it where more members wait. steps: iterations of the tile that has worked longest.
     """
 
     given: LPBatch
@@ -92,13 +93,15 @@ class Course:
     prover: Prover
     warm_start: tuple[Vector, Vector] | None
     waiting: dict[str, deque[Entry]]
-    answers: SimpleQueue[Answer | BaseException | None]
+    answers: SimpleQueue[Any]
     stop: threading.Event
     entries: dict[str, Any]
     feed: Feed | None = None
     cancelled: set[int] = field(default_factory=set)
     leavers: deque[Entry] | None = None
     polishes: bool = False
+    width: int = 1
+    steps: int = 0
 
     @property
     def batch(self) -> LPBatch:
@@ -131,7 +134,12 @@ class Course:
 
     def waits(self, precision: str) -> bool:
         """Tells whether somebody waits for a lane of that precision."""
-        return bool(self.waiting[precision]) or (self._feeds(precision) and self.feed is not None and self.feed.waiting > 0)
+        return self.number_waiting(precision) > 0
+
+    def number_waiting(self, precision: str) -> int:
+        """Returns how many wait for a lane of that precision."""
+        fed = self.feed.waiting if self.feed is not None and self._feeds(precision) else 0
+        return len(self.waiting[precision]) + fed
 
     def _feeds(self, precision: str) -> bool:
         return precision == next(iter(self.waiting))

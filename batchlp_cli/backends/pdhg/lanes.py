@@ -20,20 +20,18 @@ from batchlp_cli.backends.pdhg.kernels.base import (
     displacement_of,
     load_lane,
     make_tile,
-    narrow_tile,
     point_of,
+    resized_tile,
     set_numbers,
     set_rates,
 )
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
 from batchlp_cli.backends.pdhg.restart import fixed_point_error, wants_restart
-from batchlp_cli.backends.pdhg.states import LaneStates
+from batchlp_cli.backends.pdhg.states import WIDTHS, LaneStates
 from batchlp_cli.backends.pdhg.weight import first_weight, update_weights
+from batchlp_cli.batch import Indices
 from batchlp_cli.problem import LinearProgram, Mask, Vector
 from batchlp_cli.solution import Status
-
-WIDTHS = (1, 8, 16, 32, 64)
-"""Widths that a tile is narrowed to when nobody waits and lanes fall idle."""
 
 STRAYED = 10.0
 """A lane that changes rules goes back to its start if its merit is this many times its best one."""
@@ -60,6 +58,7 @@ class Lanes:
         watch = course.settings.watch
         while not course.stop.is_set():
             begun = time.perf_counter()
+            self._widen()
             entered = self._fill()
             if entered.any():
                 self._check(entered)
@@ -71,6 +70,7 @@ class Lanes:
             self._kernel.advance(self._tile, course.check_every)
             active = self._states.active
             self._states.iterations[active] += course.check_every
+            course.steps = max(course.steps, int(self._states.iterations.max()))
             self._states.k += course.check_every
             self._check(active & ~self._drop_cancelled())
             if watch is not None:
@@ -124,9 +124,22 @@ class Lanes:
         width = next((w for w in WIDTHS if w >= lanes.size), self.width)
         if 2 * width > self.width or self._course.waits(self._precision):
             return
-        self._tile = narrow_tile(self._kernel, self._tile, lanes.tolist(), width)
-        kept = np.concatenate([lanes, np.setdiff1d(np.arange(self.width), lanes)])[:width]
-        self._states.keep(kept)
+        self._resize(lanes, width)
+
+    def _widen(self) -> None:
+        """Moves the members to a tile as wide as tiles may be by now, where more wait than there are idle lanes."""
+        lanes = np.flatnonzero(self._states.active)
+        if self.width >= self._course.width or self._course.number_waiting(self._precision) <= self.width - lanes.size:
+            return
+        try:
+            self._resize(lanes, self._course.width)
+        except MemoryError:  # before anything has moved
+            self._course.width = self.width
+
+    def _resize(self, lanes: Indices, width: int) -> None:
+        """Moves some lanes to the front of a tile of another width."""
+        self._tile = resized_tile(self._kernel, self._tile, lanes.tolist(), width)
+        self._states = self._states.moved(lanes, width)
         self._renumber()
 
     def _check(self, lanes: Mask) -> None:
@@ -195,7 +208,9 @@ class Lanes:
         course, p = self._course, self._course.parameters.termination
         measured = self._kernel.measure(self._tile)
         errors = termination.relative_errors(measured, self._states.done)
-        self._tell(lanes, errors)
+        if course.settings.watch is not None and course.settings.watch.tracing:
+            shown = self._states.names(course.batch.names, lanes)
+            course.settings.watch.checked(shown, self._states.total, self._states.k, errors, self._states.weight.omega)
         merits = termination.merit(errors)
         tol = p.margin * course.settings.tol * self._states.done.strictness
         finite: Mask = np.asarray(np.isfinite(measured).all(axis=0) & np.isfinite(moved).all(axis=0))
@@ -207,9 +222,7 @@ class Lanes:
         self._prove(lanes & self._states.active & finite, measured, feasible)
         self._cut_off(lanes & self._states.active & finite & ~costless, measured)
         self._keep_bounds(lanes & self._states.active & finite & ~costless)
-        steps = np.full(self.width, float(p.stall_steps))
-        if not self._last:
-            steps = np.maximum(1000.0, termination.FLOAT32_STALL * self._states.iterations)
+        steps = termination.patience(p, self._states.iterations, self._last)
         still = moved[Moved.DX_SQUARED] + moved[Moved.DY_SQUARED] == 0
         idle: Mask = np.asarray(termination.stalled(p, self._states.done, merits, self._states.iterations, steps) | still)
         self._give_up(lanes & self._states.active, errors, finite, idle)
@@ -221,16 +234,14 @@ class Lanes:
         if course.settings.cutoff is None:
             return
         value = measured[Measured.DUAL_VALUE] + self._states.done.shift + self._states.done.offset
-        for lane in np.flatnonzero(
-            lanes & (value >= course.settings.cutoff) & (self._states.iterations >= self._states.next_cutoff)
-        ):
+        due = lanes & (self._states.iterations >= self._states.next_cutoff)
+        for lane in np.flatnonzero(due & (value >= course.settings.cutoff)):
             entry = self._states.entry(int(lane))
             given = course.given_of(entry)
             x, y = self._point(entry, given, int(lane))
             if course.prover.bound(given, y) >= course.settings.cutoff:
-                self._answer(
-                    self._states.take(int(lane)), int(lane), Status.CUTOFF, x=x, y=y, message="the dual bound passes the cutoff"
-                )
+                message = "the dual bound passes the cutoff"
+                self._answer(self._states.take(int(lane)), int(lane), Status.CUTOFF, x=x, y=y, message=message)
             else:
                 self._states.next_cutoff[lane] = course.parameters.certificates.spacing * self._states.iterations[lane]
 
@@ -240,15 +251,6 @@ class Lanes:
         for lane, entry in enumerate(self._states.entries):
             if due[lane] and entry is not None:
                 self._course.keep_bound(entry, self._point(entry, self._course.given_of(entry), lane)[1])
-
-    def _tell(self, lanes: Mask, errors: Vector) -> None:
-        """Tells who watches of the errors [3, W] of some lanes."""
-        watch = self._course.settings.watch
-        if watch is None or not watch.tracing:
-            return
-        names = self._course.batch.names
-        shown = [names[e.member] if e is not None and lanes[k] else None for k, e in enumerate(self._states.entries)]
-        watch.checked(shown, self._states.total, self._states.k, errors, self._states.weight.omega)
 
     def _finish(self, lane: int) -> None:
         """Answers a member whose tolerances are met also as it was given; else lets it go on, held to more."""

@@ -6,9 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from importlib.util import find_spec
-from pathlib import Path
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 
 import numpy as np
@@ -16,33 +14,34 @@ import numpy as np
 from batchlp_cli.backends.pdhg.alone import run_alone
 from batchlp_cli.backends.pdhg.certificates import Prover
 from batchlp_cli.backends.pdhg.course import Answer, Course, Entry, Feed
-from batchlp_cli.backends.pdhg.kernels.base import Kernel, make_tile, set_numbers
-from batchlp_cli.backends.pdhg.lanes import WIDTHS, Lanes
-from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
-from batchlp_cli.backends.pdhg.parameters import KernelName, PdhgParameters
+from batchlp_cli.backends.pdhg.kernels.base import Kernel
+from batchlp_cli.backends.pdhg.lanes import Lanes
+from batchlp_cli.backends.pdhg.loading import LANE_ROW_BYTES, load_kernel, parameters_of, rehearse
+from batchlp_cli.backends.pdhg.parameters import PdhgParameters
 from batchlp_cli.backends.pdhg.parameters import Precision as Arithmetic
 from batchlp_cli.backends.pdhg.reduction import keep_whole
-from batchlp_cli.backends.pdhg.scaling import ScaledMatrix, ScalingParameters, scale_matrix
-from batchlp_cli.batch import Changes, LPBatch
-from batchlp_cli.errors import BackendMissing, UsageError
+from batchlp_cli.backends.pdhg.scaling import scale_matrix
+from batchlp_cli.backends.pdhg.states import WIDTHS
+from batchlp_cli.batch import LPBatch
+from batchlp_cli.errors import UsageError
 from batchlp_cli.problem import LinearProgram, Vector
-from batchlp_cli.settings import Device, Precision, SolveSettings
+from batchlp_cli.settings import Precision, SolveSettings
 from batchlp_cli.solution import Solution, Status
-
-LANE_ROW_BYTES = 256
-"""Bytes of one row of a tile on the CPU: 32 lanes in float64, 64 in float32; wider tiles leave the cache, narrower ones idle."""
 
 COMPILING = 2.0
 """Seconds of preparation from which kernels were compiled rather than loaded from the cache."""
 
 COMPILING_WORDS = "compiling the kernels of the lanes; this takes up to a minute, once, and is kept for later runs"
 
-MIXED_TOL = 1e-5
-"""Tolerance from which float32 comes first where lanes stand side by side: up to 1.8 times as fast; at 1e-6
-it gains less and stalls more often, and a lane alone is slower with it (docs/benchmarks.md)."""
-
 MOST_NNZ = 2**31 - 1
 """Kernels count entries with 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What puts more tiles to work on a batch that is being solved."""
+
+    tiles: int
 
 
 class PdhgBackend:
@@ -62,6 +61,7 @@ class PdhgBackend:
         self.tiles_at_work = 0
         self.began: float | None = None  # time.perf_counter() at which the tiles of the last batch began
         self._ready: set[tuple[str, bool]] = set()  # (precision, one lane) for which kernels are compiled
+        self._steps = 0
 
     @classmethod
     def of(cls, settings: SolveSettings) -> PdhgBackend:
@@ -88,6 +88,30 @@ class PdhgBackend:
         course = self._course
         if course is not None:
             course.cancelled.add(member)
+
+    def grow(self, tiles: int) -> None:
+        """Lets the batch that is being solved have so many tiles, as wide as its feed has members for; from any thread."""
+        course = self._course
+        if course is not None:
+            course.answers.put(Growth(tiles))
+
+    @property
+    def steps(self) -> int:
+        """Iterations of the tile that has worked longest on the batch that is being solved, or was solved last."""
+        course = self._course
+        return course.steps if course is not None else self._steps
+
+    def load(self) -> None:
+        """Loads, or compiles, what the lanes of any batch need; from any thread, but not beside a batch.
+
+        Raises BackendMissing where a library is missing.
+        """
+        if self._kernel is None:
+            self._kernel = load_kernel(self._parameters, self._jobs)
+        for precision in self._precisions(self._parameters):
+            for lanes in (LANE_ROW_BYTES // 8, 1):
+                if not self._closed:
+                    self._rehearse(self._kernel, precision, lanes)
 
     @property
     def choice(self) -> str:
@@ -131,7 +155,7 @@ class PdhgBackend:
         if alone and self._float64_alone:
             parameters = replace(parameters, precision=Arithmetic.FLOAT64)
         matrix = scale_matrix(batch.base.A, parameters.scaling)
-        precisions = ["float64"] if parameters.precision is Arithmetic.FLOAT64 else ["float32", "float64"]
+        precisions = self._precisions(parameters)
         waiting: dict[str, deque[Entry]] = {precision: deque() for precision in precisions}
         waiting[precisions[0]].extend(Entry(i) for i in range(len(batch) if feed is None else 0))
         course = Course(
@@ -153,15 +177,20 @@ class PdhgBackend:
         )
         return course
 
+    @staticmethod
+    def _precisions(parameters: PdhgParameters) -> list[str]:
+        """Returns the precisions that members go through, in turn."""
+        return ["float64"] if parameters.precision is Arithmetic.FLOAT64 else ["float32", "float64"]
+
     def _run(self, course: Course, most_tiles: int) -> Iterator[Answer]:
         """Runs tiles on threads and yields their answers; stops them when the caller has enough."""
         members = len(course.batch) if course.feed is None else course.feed.waiting
-        width = self._width(members, most_tiles)
+        width = course.width = self._width(members, most_tiles)
         tiles = max(1, min(most_tiles, -(-members // width)))
         self._course = course
         compiling = self._prepare(course, width)
         self._choice = self._words(course, width, tiles, compiling)
-        threads = [threading.Thread(target=_drive, args=(course, width), daemon=True) for _ in range(tiles)]
+        threads = [_thread_of(course, width) for _ in range(tiles)]
         course.kernel.use_threads(most_tiles)
         self.began, self.tiles_at_work = time.perf_counter(), tiles
         for thread in threads:
@@ -171,6 +200,8 @@ class PdhgBackend:
                 answer = course.answers.get()
                 if answer is None:
                     self.tiles_at_work -= 1
+                elif isinstance(answer, Growth):
+                    threads += self._grown(course, answer.tiles)
                 elif isinstance(answer, BaseException):
                     raise answer
                 else:
@@ -179,7 +210,21 @@ class PdhgBackend:
             course.stop.set()
             for thread in threads:
                 thread.join()
+            self._steps = course.steps
             self._course, self.tiles_at_work = None, 0
+
+    def _grown(self, course: Course, tiles: int) -> list[threading.Thread]:
+        """Widens the tiles of a course and returns the threads of those that are new, which it starts."""
+        waiting = course.feed.waiting if course.feed is not None else 0
+        course.width = max(course.width, self._width(waiting, tiles))
+        more = min(tiles - self.tiles_at_work, -(-waiting // course.width))
+        threads = [_thread_of(course, course.width) for _ in range(more)]
+        course.kernel.use_threads(tiles)
+        self.tiles_at_work += len(threads)
+        for thread in threads:
+            thread.start()
+        self._choice = self._words(course, course.width, self.tiles_at_work, 0.0)
+        return threads
 
     def _width(self, members: int, tiles: int) -> int:
         """Returns the lanes of a tile: enough for all threads to have some, at most what the cache bears."""
@@ -201,11 +246,15 @@ class PdhgBackend:
         told.start()  # whether there is anything to compile is known only by how long it takes
         try:
             for precision, lanes in needed:
-                rehearse(course.kernel, course.matrix, precision, lanes)
-                self._ready.add((precision, lanes == 1))
+                self._rehearse(course.kernel, precision, lanes)
         finally:
             told.cancel()
         return time.perf_counter() - begin
+
+    def _rehearse(self, kernel: Kernel, precision: str, lanes: int) -> None:
+        if (precision, lanes == 1) not in self._ready:
+            rehearse(kernel, precision, lanes)
+            self._ready.add((precision, lanes == 1))
 
     def _words(self, course: Course, width: int, tiles: int, compiling: float) -> str:
         lanes = "1 lane" if width == 1 else f"{width} lanes"
@@ -233,78 +282,9 @@ class PdhgBackend:
         self.stop()
 
 
-def parameters_of(settings: SolveSettings) -> PdhgParameters:
-    """Returns the parameters that settings ask for; raises BackendMissing where there is no such device."""
-    mixed = settings.precision is Precision.MIXED or (settings.precision is Precision.AUTO and settings.tol >= MIXED_TOL)
-    return PdhgParameters(precision=Arithmetic.MIXED if mixed else Arithmetic.FLOAT64, device=find_device(settings.device))
-
-
-def find_device(asked: Device) -> str:
-    """Returns the torch device for what was asked; torch is loaded only where a device other than the CPU may be there."""
-    if asked is Device.CPU or (asked is Device.AUTO and not Path("/dev/nvidiactl").exists()):
-        return "cpu"
-    try:
-        import torch
-    except ModuleNotFoundError as error:
-        if asked is Device.AUTO:
-            return "cpu"
-        raise BackendMissing(f"--device {asked} needs torch, which is not installed; try: pip install 'batchlp[pdhg]'") from error
-    if asked is Device.MPS:
-        raise BackendMissing("--device mps has no float64, which decides here; --device cpu would run")
-    if torch.cuda.is_available():
-        return "cuda"
-    if asked is Device.AUTO:
-        return "cpu"
-    raise BackendMissing("--device cuda was asked for, but torch finds no CUDA device; --device cpu would run")
-
-
-def load_kernel(parameters: PdhgParameters, jobs: int) -> Kernel:
-    """Returns the kernel that the parameters ask for; raises BackendMissing where its library or device is missing."""
-    name = parameters.kernel
-    if name is KernelName.AUTO:
-        compiled = parameters.device == "cpu" and find_spec("numba") is not None
-        name = KernelName.NUMBA if compiled else KernelName.TORCH
-    try:
-        if name is KernelName.NUMBA:
-            from batchlp_cli.backends.pdhg.kernels.numba_kernel import NumbaKernel
-
-            return NumbaKernel(jobs)
-        from batchlp_cli.backends.pdhg.kernels.torch_kernel import TorchKernel
-
-        return TorchKernel(parameters.device)
-    except ImportError as error:  # also what is there but does not go with its neighbours, as numba with a newer numpy
-        raise BackendMissing(f"the backend pdhg cannot be loaded: {error}; try: pip install 'batchlp[pdhg]'") from error
-
-
-def rehearse(kernel: Kernel, matrix: ScaledMatrix, precision: str, width: int) -> None:
-    """Does once what lanes do, on a matrix without rows and columns, so that kernels are compiled."""
-    none = np.zeros(0)
-    nothing = LinearProgram("nothing", none, matrix.A[:0, :0], none, none, none, none)
-    empty = scale_matrix(nothing.A, ScalingParameters())
-    dtype, lanes = np.dtype(precision), np.full(width, -1)
-    tile = make_tile(kernel, empty, kernel.entries(empty, dtype), width, dtype)
-    numbers = numbers_of(LPBatch(nothing, Changes(), ()), lanes)
-    set_numbers(kernel, tile, numbers, scaled_numbers(numbers, empty, dtype))
-    kernel.advance(tile, 1)
-    for sums in (kernel.probe, kernel.measure, kernel.directions):
-        sums(tile)
-    kernel.restart(tile, np.zeros(width, dtype=np.bool_))
-
-
-def seconds_of_iteration(lp: LinearProgram, seconds: float) -> float:
-    """Returns what an iteration of one member costs in a full tile on one core, checks left out; `seconds` is spent on it."""
-    kernel = load_kernel(PdhgParameters(), 1)
-    matrix, width, dtype = scale_matrix(lp.A, ScalingParameters()), LANE_ROW_BYTES // 8, np.dtype(np.float64)
-    rehearse(kernel, matrix, "float64", width)
-    tile = make_tile(kernel, matrix, kernel.entries(matrix, dtype), width, dtype)
-    numbers = numbers_of(LPBatch.of([lp]), np.zeros(width, dtype=np.int64))
-    set_numbers(kernel, tile, numbers, scaled_numbers(numbers, matrix, dtype))
-    best, end = np.inf, time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        begun = time.perf_counter()
-        kernel.advance(tile, 10)
-        best = min(best, (time.perf_counter() - begun) / (10 * width))
-    return float(best)
+def _thread_of(course: Course, width: int) -> threading.Thread:
+    """Returns a thread that drives one tile of a course."""
+    return threading.Thread(target=_drive, args=(course, width), daemon=True, name="lanes")
 
 
 def _drive(course: Course, width: int) -> None:
@@ -317,7 +297,7 @@ def _drive(course: Course, width: int) -> None:
                 except MemoryError:
                     if width == 1:
                         raise
-                    width = max(1, width // 2)
+                    course.width = width = max(1, width // 2)
         run_alone(course)
         course.answers.put(None)
     except BaseException as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -12,6 +13,9 @@ from batchlp_cli.backends.pdhg.termination import TerminationState
 from batchlp_cli.backends.pdhg.weight import WeightState
 from batchlp_cli.batch import Indices
 from batchlp_cli.problem import LinearProgram, Mask, Vector
+
+WIDTHS = (1, 8, 16, 32, 64)
+"""Widths that a tile is narrowed to when nobody waits and lanes fall idle."""
 
 
 @dataclass(slots=True, eq=False)
@@ -72,6 +76,10 @@ class LaneStates:
         power: Mask = (self.checks & (self.checks - 1)) == 0
         return power
 
+    def names(self, names: Sequence[str], lanes: Mask) -> list[str | None]:
+        """Returns the names of the members in some lanes, None for all others; names: those of the batch."""
+        return [names[e.member] if e is not None and lanes[at] else None for at, e in enumerate(self.entries)]
+
     def entry(self, lane: int) -> Entry:
         """Returns the entry of a lane that has one."""
         entry = self.entries[lane]
@@ -91,11 +99,13 @@ class LaneStates:
         self.weight.begin(lane, omega)
         self.done.begin(lane, given, shift)
 
-    def keep(self, lanes: Indices) -> None:
-        """Leaves only some lanes, in the order given."""
-        self.entries = [self.entries[lane] for lane in lanes]
-        for state in (self, self.restart, self.weight, self.done):
-            for name in (f.name for f in fields(state)):
-                values = getattr(state, name)
+    def moved(self, lanes: Indices, width: int) -> LaneStates:
+        """Returns the states of a tile of another width: some lanes come first, in the order given; the others have not begun."""
+        made = LaneStates.of(width)
+        made.entries[: lanes.size] = [self.entries[lane] for lane in lanes]
+        for old, new in ((self, made), (self.restart, made.restart), (self.weight, made.weight), (self.done, made.done)):
+            for name in (f.name for f in fields(old)):
+                values = getattr(old, name)
                 if isinstance(values, np.ndarray):
-                    setattr(state, name, values[lanes])
+                    getattr(new, name)[: lanes.size] = values[lanes]
+        return made

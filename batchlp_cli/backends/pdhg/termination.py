@@ -118,6 +118,13 @@ def stalled(p: TerminationParameters, state: TerminationState, merits: Vector, i
     return idle
 
 
+def patience(p: TerminationParameters, iterations: Vector, last: bool) -> Vector:
+    """Returns the iterations [W] without progress after which lanes are stalled; last: no other precision comes after this."""
+    if last:
+        return np.full(iterations.size, float(p.stall_steps))
+    return np.maximum(1000.0, FLOAT32_STALL * iterations)
+
+
 def describe(errors: Vector, lane: int) -> str:
     """Returns the three errors of a lane in words."""
     primal, dual, gap = errors[:, lane]

@@ -185,8 +185,8 @@ def displacement_of(kernel: Kernel, tile: Tile, lane: int) -> tuple[Vector, Vect
     return tile.matrix.col_scale * d, tile.matrix.row_scale * e
 
 
-def narrow_tile(kernel: Kernel, tile: Tile, lanes: list[int], width: int) -> Tile:
-    """Returns a tile of `width` lanes whose first lanes are the given ones of a wider tile; numbers are still to be set."""
+def resized_tile(kernel: Kernel, tile: Tile, lanes: list[int], width: int) -> Tile:
+    """Returns a tile of `width` lanes whose first lanes are the given ones of another tile; numbers are still to be set."""
     dtype = kernel.host(tile.k).dtype
     made = make_tile(kernel, tile.matrix, tile.entries, width, dtype)
     for name in ("x", "x0", "xh", "y", "y0", "yh"):
