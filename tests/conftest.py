@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,14 @@ settings.load_profile("batchlp")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds --slow."""
     parser.addoption("--slow", action="store_true", help="run the tests that are marked slow, too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Gives a run of the tests a cache of its own: what was measured in earlier runs must not decide anything here."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit it
+        folder = tempfile.mkdtemp(prefix="batchlp-tests-")
+        os.environ["BATCHLP_CACHE_DIR"] = folder
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
