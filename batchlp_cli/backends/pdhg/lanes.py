@@ -15,6 +15,7 @@ import numpy as np
 from batchlp_cli.backends.pdhg import certificates, termination
 from batchlp_cli.backends.pdhg.course import Course, Entry
 from batchlp_cli.backends.pdhg.kernels.base import (
+    Measured,
     Moved,
     displacement_of,
     load_lane,
@@ -25,9 +26,9 @@ from batchlp_cli.backends.pdhg.kernels.base import (
     set_rates,
 )
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
-from batchlp_cli.backends.pdhg.restart import RestartState, fixed_point_error, wants_restart
-from batchlp_cli.backends.pdhg.termination import TerminationState
-from batchlp_cli.backends.pdhg.weight import WeightState, first_weight, update_weights
+from batchlp_cli.backends.pdhg.restart import fixed_point_error, wants_restart
+from batchlp_cli.backends.pdhg.states import LaneStates
+from batchlp_cli.backends.pdhg.weight import first_weight, update_weights
 from batchlp_cli.problem import LinearProgram, Mask, Vector
 from batchlp_cli.solution import Status
 
@@ -46,16 +47,12 @@ class Lanes:
         self._dtype = np.dtype(precision)
         self._last = precision == "float64"  # no other precision comes after this one
         self._tile = make_tile(course.kernel, course.matrix, course.entries[precision], width, self._dtype)
-        self._entries: list[Entry | None] = [None] * width
-        self._iterations, self._k, self._checks = np.zeros(width), np.zeros(width), np.zeros(width, dtype=np.int64)
-        self._next_proof, self._next_polish = np.zeros(width), np.zeros(width)
-        self._reloaded = np.zeros(width, dtype=np.bool_)
-        self._restart, self._weight, self._done = RestartState.of(width), WeightState.of(width), TerminationState.of(width)
+        self._states = LaneStates.of(width)
 
     @property
     def width(self) -> int:
         """Number of lanes W."""
-        return len(self._entries)
+        return self._states.width
 
     def run(self) -> None:
         """Runs until nobody waits and all lanes are idle, or the course is stopped."""
@@ -68,13 +65,13 @@ class Lanes:
                 self._check(entered)
                 if course.waits(self._precision):
                     continue  # lanes may be free again
-            if not self._active().any():
+            if not self._states.active.any():
                 return
             self._narrow()
             self._kernel.advance(self._tile, course.check_every)
-            active = self._active()
-            self._iterations[active] += course.check_every
-            self._k += course.check_every
+            active = self._states.active
+            self._states.iterations[active] += course.check_every
+            self._states.k += course.check_every
             self._check(active & ~self._drop_cancelled())
             if watch is not None:
                 watch.worked(begun, int(active.sum()), self.width)
@@ -82,18 +79,15 @@ class Lanes:
     def _drop_cancelled(self) -> Mask:
         """Empties the lanes of members that were cancelled; returns those lanes."""
         cancelled = self._course.cancelled
-        gone = np.array([e is not None and e.number in cancelled for e in self._entries], dtype=np.bool_)
+        gone = np.array([e is not None and e.number in cancelled for e in self._states.entries], dtype=np.bool_)
         for lane in np.flatnonzero(gone):
-            self._taken(int(lane))
+            self._states.take(int(lane))
         return gone
-
-    def _active(self) -> Mask:
-        return np.array([entry is not None for entry in self._entries], dtype=np.bool_)
 
     def _fill(self) -> Mask:
         """Gives idle lanes to waiting members; returns the lanes that were filled."""
         entered = np.zeros(self.width, dtype=np.bool_)
-        for lane in np.flatnonzero(~self._active()):
+        for lane in np.flatnonzero(~self._states.active):
             while (entry := self._course.next_entry(self._precision)) is not None:
                 if self._enter(int(lane), entry):
                     entered[lane] = True
@@ -113,52 +107,46 @@ class Lanes:
         matrix = course.matrix
         cost = np.zeros(lp.n) if entry.ray is not None else matrix.col_scale * lp.c
         omega = entry.omega or first_weight(cost, matrix.row_scale * lp.row_lower, matrix.row_scale * lp.row_upper)
-        self._entries[lane] = entry
-        self._iterations[lane] = self._k[lane] = self._checks[lane] = self._next_proof[lane] = self._next_polish[lane] = 0
-        self._weight.begin(lane, omega)
-        self._done.begin(lane, given, course.reduction.restoration.shift(given))
+        self._states.begin(lane, entry, given, course.reduction.restoration.shift(given), omega)
         return True
 
     def _renumber(self) -> None:
         """Gives the tile the costs and bounds of the members that it now has, and their step sizes."""
         course = self._course
-        members = np.array([-1 if e is None else e.code for e in self._entries], dtype=np.int64)
+        members = np.array([-1 if e is None else e.code for e in self._states.entries], dtype=np.int64)
         numbers = numbers_of(course.batch, members)
         set_numbers(self._kernel, self._tile, numbers, scaled_numbers(numbers, course.matrix, self._dtype))
-        set_rates(self._kernel, self._tile, self._weight.omega)
+        set_rates(self._kernel, self._tile, self._states.weight.omega)
 
     def _narrow(self) -> None:
         """Moves the members to a narrower tile where nobody waits and that saves half the lanes or more."""
-        lanes = np.flatnonzero(self._active())
+        lanes = np.flatnonzero(self._states.active)
         width = next((w for w in WIDTHS if w >= lanes.size), self.width)
         if 2 * width > self.width or self._course.waits(self._precision):
             return
         self._tile = narrow_tile(self._kernel, self._tile, lanes.tolist(), width)
         kept = np.concatenate([lanes, np.setdiff1d(np.arange(self.width), lanes)])[:width]
-        self._entries = [self._entries[lane] for lane in kept]
-        for name in ("_iterations", "_k", "_checks", "_next_proof", "_next_polish", "_reloaded"):
-            setattr(self, name, getattr(self, name)[kept])
-        for state in (self._restart, self._weight, self._done):
-            for name in state.__slots__:
-                setattr(state, name, getattr(state, name)[kept])
+        self._states.keep(kept)
         self._renumber()
 
     def _check(self, lanes: Mask) -> None:
         """Looks at some lanes: who leaves, and who of the others restarts."""
         moved = self._kernel.probe(self._tile)
         fpe = self._error(moved)
-        self._restart.begin(lanes & (self._k == 0), fpe)
-        self._checks[lanes] += 1
+        self._states.restart.begin(lanes & (self._states.k == 0), fpe)
+        self._states.checks[lanes] += 1
         errors = self._judge(lanes, moved)
         if self._course.polishes:
-            self._polish(lanes & self._active(), errors)
-        if self._reloaded.any():
-            self._restart.begin(self._reloaded, self._error(self._kernel.probe(self._tile)))
-            self._reloaded[:] = False
+            self._polish(lanes & self._states.active, errors)
+        if self._states.reloaded.any():
+            self._states.restart.begin(self._states.reloaded, self._error(self._kernel.probe(self._tile)))
+            self._states.reloaded[:] = False
             return
-        staying = lanes & self._active()
+        staying = lanes & self._states.active
         with np.errstate(invalid="ignore"):
-            restarts = staying & wants_restart(self._course.parameters.restart, self._restart, fpe, self._k, self._iterations)
+            restarts = staying & wants_restart(
+                self._course.parameters.restart, self._states.restart, fpe, self._states.k, self._states.iterations
+            )
         if restarts.any():
             self._start_anew(restarts, moved, errors)
 
@@ -166,72 +154,90 @@ class Lanes:
         """Answers members whose polished points meet the tolerances; lets others go on from there where it is much better."""
         course, p = self._course, self._course.parameters.polish
         merits = termination.merit(errors)
-        for lane in np.flatnonzero(lanes & (self._iterations >= self._next_polish)):
-            entry = self._entries[lane]
-            assert entry is not None
-            self._next_polish[lane] = max(p.first, p.spacing * self._iterations[lane])
-            if entry.ray is not None or self._iterations[lane] < p.first or course.matrix.A.nnz > p.most_entries:
+        for lane in np.flatnonzero(lanes & (self._states.iterations >= self._states.next_polish)):
+            entry = self._states.entry(int(lane))
+            self._states.next_polish[lane] = max(p.first, p.spacing * self._states.iterations[lane])
+            if entry.ray is not None or self._states.iterations[lane] < p.first or course.matrix.A.nnz > p.most_entries:
                 continue
             place = self._kernel, self._tile, int(lane)
             point, given, reached = course.polished(entry, point_of(*place), displacement_of(*place))
             if course.accepts(entry, course.given_of(entry), *given):
-                self._answer(self._taken(int(lane)), int(lane), Status.OPTIMAL, x=given[0], y=given[1], message="polished")
+                self._answer(self._states.take(int(lane)), int(lane), Status.OPTIMAL, x=given[0], y=given[1], message="polished")
             elif reached < p.gain * merits[lane]:
                 load_lane(*place, *point)
-                self._k[lane] = 0
-                self._reloaded[lane] = True
+                self._states.k[lane] = 0
+                self._states.reloaded[lane] = True
 
     def _error(self, moved: Vector) -> Vector:
         with np.errstate(invalid="ignore", over="ignore"):
-            return fixed_point_error(moved, self._weight.omega, self._course.matrix.eta)
+            return fixed_point_error(moved, self._states.weight.omega, self._course.matrix.eta)
 
     def _start_anew(self, lanes: Mask, moved: Vector, errors: Vector) -> None:
         """Restarts lanes from (xh, yh) with new weights, and takes their first fixed-point error."""
         primal, dual = np.sqrt(moved[Moved.PRIMAL_SQUARED]), np.sqrt(moved[Moved.DUAL_SQUARED])
         p = self._course.parameters.weight
-        update_weights(p, self._weight, lanes, primal, dual, errors)
-        changed = self._weight.change_rules(p, lanes, self._iterations, self._done.best_at)
+        update_weights(p, self._states.weight, lanes, primal, dual, errors)
+        changed = self._states.weight.change_rules(p, lanes, self._states.iterations, self._states.done.best_at)
         self._kernel.restart(self._tile, lanes)
-        for lane in np.flatnonzero(changed & (termination.merit(errors) > STRAYED * self._done.best)):
+        for lane in np.flatnonzero(changed & (termination.merit(errors) > STRAYED * self._states.done.best)):
             self._go_back(int(lane))
-        set_rates(self._kernel, self._tile, self._weight.omega)
-        self._k[lanes] = 0
-        self._restart.begin(lanes, self._error(self._kernel.probe(self._tile)))
+        set_rates(self._kernel, self._tile, self._states.weight.omega)
+        self._states.k[lanes] = 0
+        self._states.restart.begin(lanes, self._error(self._kernel.probe(self._tile)))
 
     def _go_back(self, lane: int) -> None:
         """Puts a lane back to where its member started."""
-        entry = self._entries[lane]
-        assert entry is not None
+        entry = self._states.entry(int(lane))
         load_lane(self._kernel, self._tile, lane, *self._course.start(entry, self._course.lp_of(entry)))
 
     def _judge(self, lanes: Mask, moved: Vector) -> Vector:
         """Answers members that are finished, proved, at a limit or without hope; returns the relative errors [3, W]."""
         course, p = self._course, self._course.parameters.termination
         measured = self._kernel.measure(self._tile)
-        errors = termination.relative_errors(measured, self._done)
+        errors = termination.relative_errors(measured, self._states.done)
         self._tell(lanes, errors)
         merits = termination.merit(errors)
-        tol = p.margin * course.settings.tol * self._done.strictness
+        tol = p.margin * course.settings.tol * self._states.done.strictness
         finite: Mask = np.asarray(np.isfinite(measured).all(axis=0) & np.isfinite(moved).all(axis=0))
         finished = finite & (merits <= tol)
         feasible = finite & (errors[0] <= tol)
-        costless = np.array([e is not None and e.ray is not None for e in self._entries], dtype=np.bool_)
+        costless = np.array([e is not None and e.ray is not None for e in self._states.entries], dtype=np.bool_)
         for lane in np.flatnonzero(lanes & (finished | (feasible & costless))):
             self._finish(int(lane))
-        self._prove(lanes & self._active() & finite, measured, feasible)
-        self._keep_bounds(lanes & self._active() & finite & ~costless)
+        self._prove(lanes & self._states.active & finite, measured, feasible)
+        self._cut_off(lanes & self._states.active & finite & ~costless, measured)
+        self._keep_bounds(lanes & self._states.active & finite & ~costless)
         steps = np.full(self.width, float(p.stall_steps))
         if not self._last:
-            steps = np.maximum(1000.0, termination.FLOAT32_STALL * self._iterations)
+            steps = np.maximum(1000.0, termination.FLOAT32_STALL * self._states.iterations)
         still = moved[Moved.DX_SQUARED] + moved[Moved.DY_SQUARED] == 0
-        idle: Mask = np.asarray(termination.stalled(p, self._done, merits, self._iterations, steps) | still)
-        self._give_up(lanes & self._active(), errors, finite, idle)
+        idle: Mask = np.asarray(termination.stalled(p, self._states.done, merits, self._states.iterations, steps) | still)
+        self._give_up(lanes & self._states.active, errors, finite, idle)
         return errors
+
+    def _cut_off(self, lanes: Mask, measured: Vector) -> None:
+        """Answers members whose dual bound passes the cutoff, rounding and prices of infinite bounds included."""
+        course = self._course
+        if course.settings.cutoff is None:
+            return
+        value = measured[Measured.DUAL_VALUE] + self._states.done.shift + self._states.done.offset
+        for lane in np.flatnonzero(
+            lanes & (value >= course.settings.cutoff) & (self._states.iterations >= self._states.next_cutoff)
+        ):
+            entry = self._states.entry(int(lane))
+            given = course.given_of(entry)
+            x, y = self._point(entry, given, int(lane))
+            if course.prover.bound(given, y) >= course.settings.cutoff:
+                self._answer(
+                    self._states.take(int(lane)), int(lane), Status.CUTOFF, x=x, y=y, message="the dual bound passes the cutoff"
+                )
+            else:
+                self._states.next_cutoff[lane] = course.parameters.certificates.spacing * self._states.iterations[lane]
 
     def _keep_bounds(self, lanes: Mask) -> None:
         """Remembers the prices of members whose dual bound is the best so far, after 1, 2, 4, 8, ... checks: a bound is dear."""
-        due = lanes & ((self._checks & (self._checks - 1)) == 0) & (not self._course.settings.fallback)
-        for lane, entry in enumerate(self._entries):
+        due = lanes & self._states.check_is_power & (not self._course.settings.fallback)
+        for lane, entry in enumerate(self._states.entries):
             if due[lane] and entry is not None:
                 self._course.keep_bound(entry, self._point(entry, self._course.given_of(entry), lane)[1])
 
@@ -241,22 +247,20 @@ class Lanes:
         if watch is None or not watch.tracing:
             return
         names = self._course.batch.names
-        shown = [names[e.member] if e is not None and lanes[k] else None for k, e in enumerate(self._entries)]
-        total = self._iterations + [e.iterations if e is not None else 0 for e in self._entries]
-        watch.checked(shown, total, self._k, errors, self._weight.omega)
+        shown = [names[e.member] if e is not None and lanes[k] else None for k, e in enumerate(self._states.entries)]
+        watch.checked(shown, self._states.total, self._states.k, errors, self._states.weight.omega)
 
     def _finish(self, lane: int) -> None:
         """Answers a member whose tolerances are met also as it was given; else lets it go on, held to more."""
-        course, entry = self._course, self._entries[lane]
-        assert entry is not None
+        course, entry = self._course, self._states.entry(lane)
         given = course.given_of(entry)
         x, y = self._point(entry, given, lane)
         if not course.accepts(entry, given, x, y):
-            self._done.strictness[lane] *= course.parameters.termination.stricter
+            self._states.done.strictness[lane] *= course.parameters.termination.stricter
         elif entry.ray is not None:
-            self._answer(self._taken(lane), lane, Status.UNBOUNDED, x=x, ray=entry.ray)
+            self._answer(self._states.take(lane), lane, Status.UNBOUNDED, x=x, ray=entry.ray)
         else:
-            self._answer(self._taken(lane), lane, Status.OPTIMAL, x=x, y=y)
+            self._answer(self._states.take(lane), lane, Status.OPTIMAL, x=x, y=y)
 
     def _point(self, entry: Entry, given: LinearProgram, lane: int) -> tuple[Vector, Vector]:
         """Returns x, y of a lane as those of its member as given."""
@@ -265,47 +269,44 @@ class Lanes:
     def _prove(self, lanes: Mask, measured: Vector, feasible: Mask) -> None:
         """Answers members that are proved infeasible or unbounded; a proved ray without a point waits for a lane once more."""
         p = self._course.parameters.certificates
-        lanes = lanes & self._active() & (self._iterations >= self._next_proof)
+        lanes = lanes & self._states.active & (self._states.iterations >= self._states.next_proof)
         by_price = lanes & certificates.farkas_of_prices(p, measured)
         # differences are looked at after 1, 2, 4, 8, 16, 32, ... checks
-        due = lanes & ((self._checks & (self._checks - 1)) == 0) | (lanes & (self._checks % 16 == 0))
+        due = lanes & self._states.check_is_power | (lanes & (self._states.checks % 16 == 0))
         by_move = improving = np.zeros(self.width, dtype=np.bool_)
         if due.any():
             directions = self._kernel.directions(self._tile)
             by_move = due & certificates.farkas_of_directions(p, directions)
-            improving = due & certificates.improving(p, directions, self._done.cost_norm)
+            improving = due & certificates.improving(p, directions, self._states.done.cost_norm)
         for lane in np.flatnonzero(by_price | by_move | improving):
             self._prove_one(int(lane), bool(by_price[lane]), bool(by_move[lane]), bool(improving[lane]), bool(feasible[lane]))
 
     def _prove_one(self, lane: int, by_price: bool, by_move: bool, improving: bool, feasible: bool) -> None:
-        prover, entry = self._course.prover, self._entries[lane]
-        assert entry is not None
+        prover, entry = self._course.prover, self._states.entry(lane)
         given, restoration = self._course.given_of(entry), self._course.reduction.restoration
         x, y = point_of(self._kernel, self._tile, lane)
         d, e = displacement_of(self._kernel, self._tile, lane)
         for wanted, candidate in ((by_price, y), (by_move, e)):
             ray = prover.farkas(given, restoration.prices(np.zeros(given.n), candidate)) if wanted else None
             if ray is not None:
-                self._answer(self._taken(lane), lane, Status.INFEASIBLE, ray=ray)
+                self._answer(self._states.take(lane), lane, Status.INFEASIBLE, ray=ray)
                 return
         ray = prover.direction(given, restoration.direction(given, d)) if improving and entry.ray is None else None
         if ray is None:
-            self._next_proof[lane] = self._course.parameters.certificates.spacing * self._iterations[lane]
+            self._states.next_proof[lane] = self._course.parameters.certificates.spacing * self._states.iterations[lane]
         elif feasible:
-            self._answer(self._taken(lane), lane, Status.UNBOUNDED, x=restoration.point(given, x), ray=ray)
+            self._answer(self._states.take(lane), lane, Status.UNBOUNDED, x=restoration.point(given, x), ray=ray)
         else:
             self._hand_on(lane, self._course.waiting[self._precision], x=x, y=np.zeros(y.size), ray=ray)
 
     def _give_up(self, lanes: Mask, errors: Vector, finite: Mask, idle: Mask) -> None:
         """Answers members that are at a limit, stalled or no longer finite; what float32 cannot do goes on in float64."""
         course, now = self._course, time.perf_counter()
-        total = self._iterations + [e.iterations if e is not None else 0 for e in self._entries]
-        exhausted = total + course.check_every > course.iteration_limit
-        late = np.array([e is not None and now - e.entered > course.settings.time_limit for e in self._entries])
-        leaving = (total >= course.parameters.alone_after) & (course.leavers is not None) & self._last
+        exhausted = self._states.total + course.check_every > course.iteration_limit
+        late = np.array([e is not None and now - e.entered > course.settings.time_limit for e in self._states.entries])
+        leaving = (self._states.total >= course.parameters.alone_after) & (course.leavers is not None) & self._last
         for lane in np.flatnonzero(lanes & (~finite | idle | exhausted | late | leaving)):
-            entry = self._entries[lane]
-            assert entry is not None
+            entry = self._states.entry(int(lane))
             x, y = point_of(self._kernel, self._tile, int(lane))
             words = termination.describe(errors, int(lane))
             if late[lane]:
@@ -320,29 +321,27 @@ class Lanes:
             elif not self._last:
                 start = {"x": x, "y": y} if finite[lane] else {}
                 self._hand_on(
-                    int(lane), course.waiting["float64"], omega=float(self._weight.omega[lane]) if start else None, **start
+                    int(lane), course.waiting["float64"], omega=float(self._states.weight.omega[lane]) if start else None, **start
                 )
                 continue
             else:
-                why = f"stalled: no progress since iteration {self._done.best_at[lane]:.0f}" if finite[lane] else "not finite"
+                why = (
+                    f"stalled: no progress since iteration {self._states.done.best_at[lane]:.0f}"
+                    if finite[lane]
+                    else "not finite"
+                )
                 status, message = Status.NUMERICAL_ERROR, f"{why}; {words}"
             points = dict(zip("xy", self._point(entry, course.given_of(entry), int(lane)), strict=True)) if finite[lane] else {}
-            self._answer(self._taken(int(lane)), int(lane), status, message=message, **points)
-
-    def _taken(self, lane: int) -> Entry:
-        """Empties a lane and returns its entry."""
-        entry, self._entries[lane] = self._entries[lane], None
-        assert entry is not None
-        return entry
+            self._answer(self._states.take(int(lane)), int(lane), status, message=message, **points)
 
     def _hand_on(self, lane: int, queue: deque[Entry], **start: Any) -> None:
         """Empties a lane whose member goes on in another lane, from the given x, y, omega, ray."""
-        entry = self._taken(lane)
-        entry.iterations += int(self._iterations[lane])
+        entry = self._states.take(lane)
+        entry.iterations += int(self._states.iterations[lane])
         entry.omega = None
         for name, value in start.items():
             setattr(entry, name, value)
         queue.append(entry)
 
     def _answer(self, entry: Entry, lane: int, status: Status, **given: Any) -> None:
-        self._course.answer(entry, status, int(self._iterations[lane]), **given)
+        self._course.answer(entry, status, int(self._states.iterations[lane]), **given)

@@ -21,27 +21,31 @@ class TerminationParameters:
     margin: share of the tolerance that must be met, for the rounding by which another judge's sums may differ (default 0.99).
     stall_steps: iterations without progress after which a member is given up (default 60,000); progress: a merit below this
     share of the best one so far (default 0.9). stricter: factor of the tolerance for a reduced member that met it but not as the
-    member that was given (default 0.5). most_hanging: relative change of the value when every row bound moves by the tolerance,
-    above which a point is no optimum: an LP that is infeasible by less than the tolerance has such points, and prices without
-    bound (default 0.3; most of Netlib's optima are below 1e-2 at a tolerance of 1e-6, cplex2, which is infeasible by 1e-11,
-    has 0.7). settled: the same for the errors that a point has, up to which it is an optimum even so (default 1e-3).
+    member that was given (default 0.5). most_slope: relative change of the value for a
+    relative change of all row bounds, above which an optimum is claimed only if a point is at hand that is feasible up to
+    rounding, with a relative primal residual up to `exact`: an LP that is infeasible by less than the tolerance has optima
+    within tolerance, whose prices are large (default 50 and 1e-11; 66 of Netlib's 69 optima are below 30; cplex2, which is
+    infeasible by 3e-10, has 100 and more). strictest: where `near` is asked for, share of the tolerance from which points are
+    taken that are not near (default 0.01).
     """
 
     margin: float = 0.99
     stall_steps: int = 60_000
     progress: float = 0.9
     stricter: float = 0.5
-    most_hanging: float = 0.3
-    settled: float = 1e-3
+    most_slope: float = 50.0
+    exact: float = 1e-11
+    strictest: float = 0.01
 
 
 @dataclass(slots=True, eq=False)
 class TerminationState:
-    """Per lane [W]: ||b||, ||c|| of its member as given, what that member's value is above the reduced one's, the share of the
+    """Per lane [W]: ||b||, ||c|| of its member as given, its offset, what its value is above the reduced one's, the share of the
     tolerance that the reduced member must meet, the best merit so far, and the iterations at which it was reached."""
 
     bounds_norm: Vector
     cost_norm: Vector
+    offset: Vector
     shift: Vector
     strictness: Vector
     best: Vector
@@ -50,12 +54,12 @@ class TerminationState:
     @staticmethod
     def of(width: int) -> TerminationState:
         """Returns the state of lanes that have not begun."""
-        zeros = (np.zeros(width) for _ in range(4))
+        zeros = (np.zeros(width) for _ in range(5))
         return TerminationState(*zeros, np.full(width, np.inf), np.zeros(width))  # type: ignore[call-arg]  # lengths as above
 
     def begin(self, lane: int, lp: LinearProgram, shift: float) -> None:
         """Starts a lane with its member as given."""
-        self.shift[lane], self.strictness[lane] = shift, 1.0
+        self.shift[lane], self.offset[lane], self.strictness[lane] = shift, lp.offset, 1.0
         finite = [np.where(np.isfinite(a), np.abs(a), 0.0) for a in (lp.row_lower, lp.row_upper)]
         self.bounds_norm[lane] = np.linalg.norm(np.maximum(*finite))
         self.cost_norm[lane] = np.linalg.norm(lp.c)
