@@ -12,7 +12,7 @@ import re
 from dataclasses import replace
 
 from batchlp_cli.errors import ModelError
-from batchlp_cli.files.mps import LineReader, LineRefused, parse_mps, unix_text
+from batchlp_cli.files.mps import LineReader, LineRefused, count_lines, parse_mps, unix_text
 from batchlp_cli.files.mps_assemble import Matrix, ParsedModel, finish
 from batchlp_cli.files.mps_base import TAIL, ParsedBase, opening, parse_base, sections_in
 from batchlp_cli.files.mps_columns import changed_matrix, known_costs
@@ -59,7 +59,7 @@ def _related(base: ParsedBase, data: bytes, name: str) -> ParsedModel | None:
     if not base.parsed.warnings and len(data) - tail == len(base.tail) and data.endswith(base.tail):
         return _with_matrix(base, matrix, title or name)
     shift = name_line - base.name_line
-    more_lines = data.count(b"\n", entries, tail) - len(base.breaks)
+    more_lines = 0 if matrix is base.matrix else count_lines(data, entries, tail) - len(base.breaks)
     model = _with_tail(base, data[tail:], replace(base.model, source=name, title=title), (shift, more_lines))
     return None if model is None else replace(finish(model, matrix, data, base.negative_upper), related=True)
 

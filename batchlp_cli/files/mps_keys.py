@@ -48,11 +48,17 @@ class Block:
 
     def texts(self, fields: Int64s | np.ndarray) -> list[str]:
         """Returns the chosen fields as text."""
-        places = zip(self.starts[fields].tolist(), self.ends[fields].tolist(), strict=True)
-        if self.data.isascii():
-            text = self.data.decode("ascii")
-            return [text[a:b] for a, b in places]
-        return [decode(self.data[a:b]) for a, b in places]
+        starts, ends = self.starts[fields], self.ends[fields]
+        if not self.data.isascii():
+            return [decode(self.data[a:b]) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+        # Each field and the byte behind it, which becomes a line end: one text, split once.
+        lengths = ends - starts + 1
+        stops = np.cumsum(lengths)
+        places = np.arange(lengths.sum()) + np.repeat(starts - (stops - lengths), lengths)
+        text = np.frombuffer(self.data, dtype=np.uint8)[places]
+        text[stops - 1] = 10
+        names: list[str] = text.tobytes().decode("ascii").split("\n")[:-1]
+        return names
 
 
 def cut(data: bytes, line: int) -> Block | None:
