@@ -174,12 +174,20 @@ def duplicate_members(batch: LPBatch) -> Indices:
     return first
 
 
+def _ascends(table: Changes) -> bool:
+    """Tells whether changes are ordered by member, field and index already, as those of files are."""
+    member, code, index = np.diff(table.member), np.diff(table.field), np.diff(table.index)
+    return bool(((member > 0) | ((member == 0) & ((code > 0) | ((code == 0) & (index >= 0))))).all())
+
+
 def _effective(batch: LPBatch) -> Changes:
     """Returns the changes that change something, ordered by member, field and index, the last entry for each place."""
     table = batch.changes
-    order = np.lexsort((table.index, table.field, table.member))  # stable: later entries for a place stay behind
-    member, code, index = table.member[order], table.field[order], table.index[order]
-    value = table.value[order] + 0.0  # -0.0 and 0.0 are one number
+    member, code, index, value = table.member, table.field, table.index, table.value
+    if not _ascends(table):
+        order = np.lexsort((index, code, member))  # stable: later entries for a place stay behind
+        member, code, index, value = member[order], code[order], index[order], value[order]
+    value = value + 0.0  # -0.0 and 0.0 are one number
     last = np.ones(len(table), dtype=np.bool_)
     last[:-1] = (np.diff(member) != 0) | (np.diff(code) != 0) | (np.diff(index) != 0)
     base = np.full(len(table), batch.base.offset)

@@ -19,12 +19,12 @@ import numpy as np
 from batchlp_cli.batch import Field, Indices, LPBatch
 from batchlp_cli.certificates import Word, check_farkas, check_unbounded, crossing
 from batchlp_cli.problem import Mask, Vector
-from batchlp_cli.products import Matrix, Numbers
+from batchlp_cli.products import Matrix, Numbers, from_zero
 from batchlp_cli.safe_bound import lower_bound
 from batchlp_cli.solution import DECIDED, Residuals, Solution, Status, Verdict
 from batchlp_cli.status import no_verdict
 
-SLICE_BYTES = 8 << 20
+SLICE_BYTES = 16 << 20
 """Dense arrays of a slice of members stay near this: memory is bounded, and smaller arrays stay in cache."""
 
 ARRAYS = 16
@@ -102,9 +102,10 @@ class Measures:
 
 def _verify_slice(numbers: Numbers, offset: Vector, solutions: Sequence[Solution], tol: float) -> list[Verdict]:
     m, n = numbers.matrix.rows.shape
-    measures = _measure(numbers, offset, solutions)
+    points = _Points.of(solutions, m, n)
+    measures = _measure(numbers, offset, points)
     crossed = crossing(numbers, len(solutions))
-    faults = _faults(solutions, m, n)
+    faults = ["" if fine else _fault(s, m, n) for s, fine in zip(solutions, points.in_form(solutions), strict=True)]
     sound = [k for k, s in enumerate(solutions) if not faults[k] and not crossed[k]]
     infeasible = [k for k in sound if solutions[k].status is Status.INFEASIBLE]
     unbounded = [k for k in sound if solutions[k].status is Status.UNBOUNDED]
@@ -168,22 +169,37 @@ def _fault(solution: Solution, m: int, n: int) -> str:
     return ""
 
 
-def _faults(solutions: Sequence[Solution], m: int, n: int) -> list[str]:
-    """Returns `_fault` of each claim; where all are optimal and in form, which is mostly so, without looking one by one."""
-    claims = {Status.OPTIMAL} == {s.status for s in solutions}
-    for name, size in (("x", n), ("y", m), ("r", n)) if claims else ():
-        vectors = [getattr(s, name) for s in solutions]
-        shapes = {None if vector is None else np.shape(vector) for vector in vectors}
-        if shapes != {(size,)} or not np.isfinite(np.array(vectors)).all():
-            claims = False
-    return [""] * len(solutions) if claims else [_fault(s, m, n) for s in solutions]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Points:
+    """The vectors of claims as rows, x [B, n], y [B, m], r [B, n], and which of them are usable [B]; the others are rows of 0."""
+
+    x: Vector
+    y: Vector
+    r: Vector
+    has_x: Mask
+    has_y: Mask
+    has_r: Mask
+
+    @staticmethod
+    def of(solutions: Sequence[Solution], m: int, n: int) -> _Points:
+        """Returns what the claims hold."""
+        (x, has_x), (y, has_y) = _stack([s.x for s in solutions], n), _stack([s.y for s in solutions], m)
+        r, has_r = _stack([s.r for s in solutions], n)
+        return _Points(x, y, r, has_x, has_y, has_r)
+
+    def in_form(self, solutions: Sequence[Solution]) -> list[bool]:
+        """Tells which claims are optimal ones with nothing wrong in the form of their vectors; of the others it says nothing."""
+        whole = (self.has_x & self.has_y & self.has_r).tolist()
+        return [fine and s.status is Status.OPTIMAL for s, fine in zip(solutions, whole, strict=True)]
 
 
 def _stack(vectors: Sequence[Vector | None], size: int) -> tuple[Vector, Mask]:
     """Returns the vectors as rows [B, size], and which are usable; missing, of wrong length or not finite are rows of 0."""
     if all(vector is not None and np.shape(vector) == (size,) for vector in vectors):
         whole = np.array(vectors, dtype=np.float64).reshape(len(vectors), size)
-        finite: Mask = np.asarray(np.isfinite(whole).all(axis=1), dtype=np.bool_)
+        # a NaN becomes both the least and the largest
+        ends = whole.min(axis=1, initial=0.0), whole.max(axis=1, initial=0.0)
+        finite: Mask = np.asarray(np.isfinite(ends).all(axis=0), dtype=np.bool_)
         whole[~finite] = 0.0
         return whole, finite
     rows, usable = np.zeros((len(vectors), size)), np.zeros(len(vectors), dtype=np.bool_)
@@ -193,12 +209,9 @@ def _stack(vectors: Sequence[Vector | None], size: int) -> tuple[Vector, Mask]:
     return rows, usable
 
 
-def _measure(numbers: Numbers, offset: Vector, solutions: Sequence[Solution]) -> Measures:
+def _measure(numbers: Numbers, offset: Vector, points: _Points) -> Measures:
     """Returns residuals, objective and safe bound of every member from its claimed x, y and r."""
-    m, n = numbers.matrix.rows.shape
-    x, has_x = _stack([s.x for s in solutions], n)
-    y, has_y = _stack([s.y for s in solutions], m)
-    claimed, has_r = _stack([s.r for s in solutions], n)
+    x, y = points.x, points.y
     with np.errstate(over="ignore", invalid="ignore"):
         p = (numbers.cost * x).sum(axis=1)
         primal_abs, primal_rel, own_rel, worst_row = _primal(numbers, x)
@@ -207,12 +220,14 @@ def _measure(numbers: Numbers, offset: Vector, solutions: Sequence[Solution]) ->
         scale = 1 + _norm(numbers.cost)
         gap = np.abs(p - D)
         gap_rel = _ratio(gap, 1 + np.abs(p) + np.abs(D))
-        wrong_r = np.where(has_r, _ratio(np.abs(claimed - r).max(axis=1, initial=0.0), scale), 0.0)
+        away = points.r - r
+        wrong_r = np.where(points.has_r, _ratio(np.abs(away, out=away).max(axis=1, initial=0.0), scale), 0.0)
         objective = p + offset
     columns = [primal_abs, primal_rel, dual_abs, _ratio(dual_abs, scale), gap, gap_rel]
+    has_x, has_y = points.has_x, points.has_y
     there = np.stack([has_x, has_x, has_y, has_y, has_x & has_y, has_x & has_y])
     residuals = np.where(there, np.stack(columns), np.nan)
-    bound = np.where(has_y, lower_bound(numbers, y, offset), -np.inf)
+    bound = np.where(has_y, lower_bound(numbers, y, offset, r), -np.inf)
     return Measures(residuals, objective, bound, wrong_r, own_rel, worst_row)
 
 
@@ -221,12 +236,12 @@ def _primal(numbers: Numbers, x: Vector) -> tuple[Vector, Vector, Vector, Indice
     lc, uc, lv, uv = numbers.row_lower, numbers.row_upper, numbers.col_lower, numbers.col_upper
     activity = numbers.matrix.times(x)
     rows = np.maximum(np.maximum(lc - activity, activity - uc), 0.0)  # maximum hands a NaN on
-    cols = np.maximum(np.maximum(lv - x, x - uv), 0.0)
     b = np.maximum(_finite_size(lc), _finite_size(uc))
     row_norm = _norm(rows)
     relative = _ratio(row_norm, 1 + _norm(b))
     col_norm: Vector = np.zeros(len(x))
-    if cols.any():  # a vertex seldom leaves its box at all
+    if not ((x >= lv).all() and (x <= uv).all()):  # a vertex seldom leaves its box at all
+        cols = np.maximum(np.maximum(lv - x, x - uv), 0.0)
         nearest = np.where(x < lv, _finite_size(lv), _finite_size(uv))
         relative = np.maximum(relative, (cols / (1 + nearest)).max(axis=1, initial=0.0))
         col_norm = _norm(cols)
@@ -244,6 +259,17 @@ def _dual(numbers: Numbers, y: Vector, r: Vector) -> tuple[Vector, Vector]:
 
 def _price(price: Vector, lower: Vector, upper: Vector) -> tuple[Vector, Vector]:
     """Returns sum over (price > 0 ? price * lower : price * upper) where that side is finite, and the other prices."""
+    told = np.flatnonzero(~from_zero(lower, upper))
+    if 2 * told.size >= price.shape[1]:
+        return _price_boxes(price, lower, upper)
+    loose = np.minimum(price, 0.0)
+    if not told.size:
+        return np.zeros(len(price)), loose
+    value, loose[:, told] = _price_boxes(price[:, told], lower[:, told], upper[:, told])
+    return value, loose
+
+
+def _price_boxes(price: Vector, lower: Vector, upper: Vector) -> tuple[Vector, Vector]:
     side = np.where(price > 0, lower, upper)
     infinite = np.isinf(side)
     terms = price * np.where(infinite, 0.0, side)
@@ -288,7 +314,7 @@ def _finite_size(values: Vector) -> Vector:
 
 def _norm(values: Vector) -> Vector:
     """Returns the Euclidean norm of each row: [B, size] -> [B], also where the squares overflow."""
-    norm = np.asarray(np.linalg.norm(values, axis=1))
+    norm: Vector = np.sqrt(np.einsum("bj,bj->b", values, values))
     large = ~np.isfinite(norm)
     if large.any():
         size = np.abs(values[large]).max(axis=1, initial=0.0)

@@ -14,7 +14,7 @@ import numpy as np
 
 from batchlp_cli.batch import Indices
 from batchlp_cli.matrix import Csr, Ints, by_rows
-from batchlp_cli.problem import Vector
+from batchlp_cli.problem import Mask, Vector
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -139,3 +139,8 @@ class Numbers:
 def times(A: sp.csr_array, rows: Vector) -> Vector:
     """Returns A @ x for every row x of `rows`: [B, n] -> [B, m]."""
     return np.ascontiguousarray((A @ rows.T).T)
+
+
+def from_zero(lower: Vector, upper: Vector) -> Mask:
+    """Tells which places are [0, inf) for every member, which is what most columns are: [B, size] each -> [size]."""
+    return np.asarray(((lower == 0) & np.isposinf(upper)).all(axis=0), dtype=np.bool_)

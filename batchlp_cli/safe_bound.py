@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from batchlp_cli.batch import Indices
 from batchlp_cli.implied_bounds import bounds_by_cost, implied_bounds
 from batchlp_cli.problem import Mask, Vector
-from batchlp_cli.products import TINY, Numbers, gamma
+from batchlp_cli.products import TINY, Numbers, from_zero, gamma
 
 CHUNK = 1 << 19
 """Entries of the matrix, over all members, that are gathered at once for implied bounds; about 10 MB."""
@@ -27,7 +28,8 @@ CHUNK = 1 << 19
 class BoundParts:
     """What a safe bound is made of.
 
-    rows [B, m], columns [B, n]: its terms, 0 for the columns whose term is -inf: endless [B, n].
+    rows [B, m], columns [B, n]: its terms, 0 for the columns whose term is -inf: endless [B, n]. told [t]: the columns that have
+    terms other than 0.
     low, high [B, n]: ends of the interval that holds each reduced cost. cutoff [B]: the bound holds only up to this value.
     """
 
@@ -37,14 +39,16 @@ class BoundParts:
     low: Vector
     high: Vector
     cutoff: Vector
+    told: Indices
 
     @property
     def finite(self) -> Vector:
         """The bound [B] without the terms that are -inf, the rounding of the sum subtracted; NaN where it overflows."""
+        columns = self.columns[:, self.told] if 2 * self.told.size < self.columns.shape[1] else self.columns
         # every term is one rounded product, all are added: |error| <= gamma_(m + n + 1) * sum of |terms|
-        size = np.abs(self.columns).sum(axis=1) + np.abs(self.rows).sum(axis=1)
+        size = np.abs(columns).sum(axis=1) + np.abs(self.rows).sum(axis=1)
         error = gamma(self.rows.shape[1] + self.columns.shape[1] + 4.0) * size
-        bound: Vector = self.columns.sum(axis=1) + self.rows.sum(axis=1) - error
+        bound: Vector = columns.sum(axis=1) + self.rows.sum(axis=1) - error
         return bound
 
     @property
@@ -54,11 +58,16 @@ class BoundParts:
         return np.where(self.endless.any(axis=1) | ~np.isfinite(finite), -np.inf, finite)
 
 
-def lower_bound(numbers: Numbers, Y: Vector, offset: Vector) -> Vector:
-    """Returns a rigorous lower bound [B] on each member's optimal value with its offset [B]; -inf where Y [B, m] gives none."""
+def lower_bound(numbers: Numbers, Y: Vector, offset: Vector, R: Vector | None = None) -> Vector:
+    """Returns a rigorous lower bound [B] on each member's optimal value with its offset [B]; -inf where Y [B, m] gives none.
+
+    R: [B, n] what `numbers.cost - numbers.matrix.transposed_times(Y)` gave, where that is there already.
+    """
     usable: Mask = np.asarray(np.isfinite(Y).all(axis=1), dtype=np.bool_)
+    if not usable.all():
+        Y, R = np.where(usable[:, None], Y, 0.0), None
     with np.errstate(over="ignore", invalid="ignore"):
-        value = with_implied_bounds(numbers, bound_parts(numbers, np.where(usable[:, None], Y, 0.0))).value
+        value = with_implied_bounds(numbers, bound_parts(numbers, Y, R)).value
         shifted = value + offset
         exact = (value == 0) | (offset == 0)
         below = np.where(exact, shifted, np.nextafter(shifted, -np.inf))
@@ -68,34 +77,44 @@ def lower_bound(numbers: Numbers, Y: Vector, offset: Vector) -> Vector:
 def priced(numbers: Numbers, Y: Vector) -> Vector:
     """Returns Y [B, m] with 0 where the side that it prices is infinite, and where a product with it could underflow."""
     lost = ((Y > 0) & np.isneginf(numbers.row_lower)) | ((Y < 0) & np.isposinf(numbers.row_upper))
-    return np.where(lost | (np.abs(Y) < numbers.matrix.negligible), 0.0, Y)
+    lost |= (np.abs(Y) < numbers.matrix.negligible) & (Y != 0)
+    return np.where(lost, 0.0, Y) if lost.any() else Y
 
 
-def bound_parts(numbers: Numbers, Y: Vector) -> BoundParts:
-    """Returns the safe bound that any finite Y [B, m] gives each member with its own bounds, without offset, in parts."""
-    matrix, Y = numbers.matrix, priced(numbers, Y)
+def bound_parts(numbers: Numbers, Y: Vector, R: Vector | None = None) -> BoundParts:
+    """Returns the safe bound that any finite Y [B, m] gives each member with its own bounds, without offset, in parts.
+
+    R: as in `lower_bound`.
+    """
+    matrix, given = numbers.matrix, Y
+    Y = priced(numbers, given)
     # r = c - A.T @ y,   |error| <= gamma_(k+2) (|c| + |A|.T @ |y|),   k = entries of the column
-    R = numbers.cost - matrix.transposed_times(Y)
-    size = np.abs(numbers.cost) + matrix.transposed_times(np.abs(Y), absolute=True)
-    error = gamma(matrix.column_counts + 4) * size
-    low, high = R - error, R + error
+    if R is None or Y is not given:
+        R = numbers.cost - matrix.transposed_times(Y)
+    error = matrix.transposed_times(np.abs(Y), absolute=True)
+    error += np.abs(numbers.cost)
+    error *= gamma(matrix.column_counts + 4)
+    low, high = R - error, np.add(R, error, out=error)
     rows = _product(Y, np.where(Y > 0, numbers.row_lower, numbers.row_upper))
-    columns, endless = _column_terms(low, high, numbers.col_lower, numbers.col_upper)
-    return BoundParts(rows, columns, endless, low, high, np.full(len(Y), np.inf))
+    columns, endless, told = _column_terms(low, high, numbers.col_lower, numbers.col_upper)
+    return BoundParts(rows, columns, endless, low, high, np.full(len(Y), np.inf), told)
 
 
-def _column_terms(low: Vector, high: Vector, lower: Vector, upper: Vector) -> tuple[Vector, Mask]:
-    """Returns min of r x over r in [low, high], x in [lower, upper], and where it is -inf; the value is 0 there."""
-    endless = ((high > 0) & np.isneginf(lower)) | ((low < 0) & np.isposinf(upper))
+def _column_terms(low: Vector, high: Vector, lower: Vector, upper: Vector) -> tuple[Vector, Mask, Indices]:
+    """Returns min of r x over r in [low, high], x in [lower, upper], where it is -inf (the value is 0 there), and the columns
+    where it is not always 0."""
+    endless = (low < 0) & np.isposinf(upper)
+    from_below = np.isneginf(lower)
+    if from_below.any():
+        endless |= (high > 0) & from_below
     # where every member's column is [0, inf], which is most often so, the term is 0 or -inf
-    told = ~((lower == 0) & np.isposinf(upper)).all(axis=0)
+    some = np.flatnonzero(~from_zero(lower, upper))
     terms = np.zeros(low.shape)
-    if told.any():
-        some = np.flatnonzero(told)
+    if some.size:
         sides = lower[:, some], upper[:, some]
         at_low, at_high = (_product(r, np.where(r > 0, *sides)) for r in (low[:, some], high[:, some]))
         terms[:, some] = np.where(endless[:, some], 0.0, np.minimum(at_low, at_high))
-    return terms, endless
+    return terms, endless, some
 
 
 def _product(a: Vector, b: Vector) -> Vector:
@@ -122,10 +141,11 @@ def with_implied_bounds(numbers: Numbers, parts: BoundParts) -> BoundParts:
     member, column = np.nonzero(parts.endless)
     lower, upper = bounds_by_cost(numbers, cutoff, member, column)
     ends = parts.low[member, column][None], parts.high[member, column][None]
-    columns[member, column], endless[member, column] = _column_terms(*ends, lower[None], upper[None])
+    terms, open_, _ = _column_terms(*ends, lower[None], upper[None])
+    columns[member, column], endless[member, column] = terms, open_
     needing = np.flatnonzero(endless.any(axis=1))
     width = max(1, CHUNK // max(1, numbers.matrix.doubled.M.rows.nnz)) if needing.size else 1
     for k in np.split(needing, range(width, needing.size, width)):
         lower, upper = implied_bounds(numbers.take(k), cutoff[k], parts.low[k], parts.high[k])
-        columns[k], endless[k] = _column_terms(parts.low[k], parts.high[k], lower, upper)
-    return replace(parts, columns=columns, endless=endless, cutoff=cutoff)
+        columns[k], endless[k], _ = _column_terms(parts.low[k], parts.high[k], lower, upper)
+    return replace(parts, columns=columns, endless=endless, cutoff=cutoff, told=np.union1d(parts.told, column))

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from batchlp_cli.backlog import Backlog
 from batchlp_cli.errors import UsageError
 from batchlp_cli.watch import Watch
 
@@ -122,8 +123,10 @@ class SolveSettings:
     MPS file. cache: use what was measured on this machine in earlier runs. fallback: solve once more, carefully, what the
     referee refused. crossover: make optima of lanes basic solutions. careful: cold, without presolve, tightened, certificates
     constructed (set by the fallback, not by a flag). cutoff: for minimisation and with offset, the dual value at which a member
-    need not be solved further (set by branching). watch: who is told
+    need not be solved further (set by branching). near: lanes go on from points whose safe bound is not near their value or whose
+    rows are off by their own measure, within reason (set by studies). watch: who is told
     of iterates on their way, by backends that have some. starts: where members of lanes begin, by their names in the batch.
+    backlog: the answers that nobody has handled yet; while it is full no member is begun.
     """
 
     backend: BackendName = BackendName.AUTO
@@ -142,8 +145,10 @@ class SolveSettings:
     crossover: bool = False
     careful: bool = False
     cutoff: float | None = None
+    near: bool = False
     watch: Watch | None = field(default=None, compare=False, repr=False)
     starts: Starts | None = field(default=None, compare=False, repr=False)
+    backlog: Backlog | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.jobs < 1:

@@ -27,34 +27,35 @@ from batchlp_cli.families import facility_location, vary
 from batchlp_cli.files.mps_writer import write_mps
 
 ONE_FILE = """
-import highspy, sys
+import highspy, os, sys
 h = highspy.Highs()
 h.setOptionValue("output_flag", False)
 h.setOptionValue("threads", 1)
 h.setOptionValue("solve_relaxation", True)
-h.readModel(sys.argv[1])
+h.readModel(sys.argv[2])
 h.run()
-print("answer", sys.argv[1], h.modelStatusToString(h.getModelStatus()), repr(h.getInfo().objective_function_value), sep="\\t")
+status, objective = h.modelStatusToString(h.getModelStatus()), h.getInfo().objective_function_value
+with open(f"{sys.argv[1]}/{os.getpid()}", "a") as answers:  # not the pipe that all share
+    print(sys.argv[2], status, repr(objective), sep="\\t", file=answers)
 """
 
 
 def loop_of_processes(files: list[Path], cores: int) -> tuple[float, dict[str, tuple[str, float]]]:
     """Returns wall seconds and the answers of one process a file, `cores` at once."""
-    begun = time.perf_counter()
-    done = subprocess.run(
-        ["xargs", "-0", "-n", "1", "-P", str(cores), sys.executable, "-c", ONE_FILE],
-        input="\0".join(map(str, files)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        check=False,
-    )
-    seconds = time.perf_counter() - begun
-    answers = {}
-    for line in done.stdout.splitlines():
-        if line.startswith("answer\t"):  # the rest is what HiGHS prints on its own
-            _, path, status, objective = line.split("\t")
-            answers[path] = (status.lower(), float(objective))
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.perf_counter()
+        subprocess.run(
+            ["xargs", "-0", "-n", "1", "-P", str(cores), sys.executable, "-c", ONE_FILE, folder],
+            input="\0".join(map(str, files)).encode(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        seconds = time.perf_counter() - begun
+        lines = [line for path in Path(folder).iterdir() for line in path.read_text().splitlines()]
+    answers = {path: (status.lower(), float(objective)) for path, status, objective in (line.split("\t") for line in lines)}
+    if len(answers) != len(files):
+        print(f"  only {len(answers)} of {len(files)} answered by the loop", file=sys.stderr)
     return seconds, answers
 
 

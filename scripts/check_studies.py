@@ -1,9 +1,11 @@
 """Checks branching and tightening on real MIPs and prints a table; exits with 1 where a bound passes the truth or is too far.
 
-    python scripts/check_studies.py MODEL... [--limit N] [--backends highs pdhg] [--tol 1e-6] [--tighten --mip --seconds 60]
+    python scripts/check_studies.py MODEL... [--limit N] [--backends highs pdhg] [--tol 1e-6] [--time-limit 60]
+                                             [--tighten --mip --seconds 60]
 
 branch: each child's bound against its optimum by HiGHS, alone; how far off the bounds of lanes are; the best candidate against
-full strong branching by those optima. tighten: what was done; with --mip the MIP is solved before and after, within --seconds.
+full strong branching by those optima. tighten: what was done; with --mip the MIP is solved before and after, within --seconds,
+and the best point found before must be within the new bounds, also where the time ran out.
 """
 
 from __future__ import annotations
@@ -26,9 +28,12 @@ from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import BackendName, SolveSettings
 from batchlp_cli.solution import Status
 from batchlp_cli.solving import Solver
-from batchlp_cli.studies.branching import BranchOptions, BranchResult, branch_model, children_of
+from batchlp_cli.studies.branching import BranchOptions, BranchResult, ChildState, branch_model, children_of
 from batchlp_cli.studies.scores import ScoreRule, score
 from batchlp_cli.studies.tightening import TightenOptions, tighten_model
+
+OPTIMA_SECONDS = 120.0
+"""Limit of an LP whose optimum is wanted; one that it ends counts as unknown."""
 
 SAFE = 1e-9
 """What an optimum by HiGHS may be too low by, relative: it is a float64 value within a tolerance, our bound is rigorous."""
@@ -56,7 +61,7 @@ def optima_of(lp: LinearProgram, result: BranchResult) -> list[float]:
     assert x is not None
     batch: LPBatch = children_of(lp, np.array([c.column for c in result.candidates]), x)
     found = []
-    for answer in solve(batch, backend="highs", tol=1e-9):
+    for answer in solve(batch, backend="highs", tol=1e-8, time_limit=OPTIMA_SECONDS):
         if answer.verified and answer.status is Status.INFEASIBLE:
             found.append(math.inf)
         else:
@@ -65,16 +70,17 @@ def optima_of(lp: LinearProgram, result: BranchResult) -> list[float]:
 
 
 def check_branch(
-    lp: LinearProgram, backend: str, tol: float, limit: int, optima: list[float] | None
-) -> tuple[Found, list[float]]:
-    """Returns what branching came to, and the optima of the children, which do not depend on the backend."""
+    lp: LinearProgram, backend: str, tol: float, limit: int, time_limit: float, known: dict[tuple[int, ...], list[float]]
+) -> Found:
+    """Returns what branching came to. known: optima of the children by candidates, for other backends too."""
     begun = time.perf_counter()
-    with Solver(SolveSettings(backend=BackendName(backend), tol=tol)) as solver:
+    with Solver(SolveSettings(backend=BackendName(backend), tol=tol, time_limit=time_limit)) as solver:
         result = branch_model(lp, BranchOptions(limit=limit), solver, unheard)
     found = Found(seconds=time.perf_counter() - begun)
     if not result.candidates:
-        return found, []
-    optima = optima if optima is not None else optima_of(lp, result)
+        return found
+    columns = tuple(c.column for c in result.candidates)
+    optima = known[columns] = known[columns] if columns in known else optima_of(lp, result)
     children = [child for c in result.candidates for child in (c.down, c.up)]
     for child, optimum in zip(children, optima, strict=True):
         if math.isnan(optimum):
@@ -84,33 +90,46 @@ def check_branch(
             continue
         found.above += child.bound > optimum + SAFE * (1 + abs(optimum))
         last = child.tries[-1][0] if child.tries else None
-        if last is not None and last.backend == "pdhg" and math.isfinite(optimum):
+        # a child that the time limit ended was not solved
+        if last is not None and last.backend == "pdhg" and child.state is ChildState.OPTIMAL:
             found.by_lanes += 1
             found.far = max(found.far, (optimum - child.bound) / (1 + abs(optimum)))
     found.best = agreement(result, optima)
-    return found, optima
+    return found
 
 
 def agreement(result: BranchResult, optima: list[float]) -> str:
-    """Returns how our best candidate compares with that by the optima: same, within the uncertainty told, tie, or OTHER."""
+    """Returns how our best candidate compares with that by the optima: same, told as a contender, tie as far as optima are
+    known, or OTHER."""
     root = result.interval.high
-    values = {}
+    values: dict[int, tuple[float, float]] = {}
     for k in range(len(result.candidates)):
         down, up = optima[2 * k], optima[2 * k + 1]
         if math.isfinite(down) and math.isfinite(up):
-            values[k] = score(max(down - root, 0.0), max(up - root, 0.0), ScoreRule.PRODUCT)
-    if not values or result.best is None:
+            gains = [(g - SAFE * (1 + abs(o)), g + SAFE * (1 + abs(o))) for g, o in ((down - root, down), (up - root, up))]
+            low, high = (score(max(gains[0][e], 0.0), max(gains[1][e], 0.0), ScoreRule.PRODUCT) for e in (0, 1))
+            values[k] = low, high
+    if result.best not in values:
         return "none"
-    best = max(values, key=lambda k: values[k])
+    best = max(values, key=lambda k: values[k][0])
     if best == result.best:
         return "same"
     if best in result.contenders:
         return "told"
-    return "tie" if result.best in values and values[result.best] >= values[best] * (1 - 1e-4) - 1e-9 else "OTHER"
+    return "tie" if result.best in values and values[result.best][1] >= values[best][0] else "OTHER"
 
 
-def mip_optimum(lp: LinearProgram, seconds: float) -> float | None:
-    """Returns the optimum of a MIP by HiGHS, in the sense of the file, or None where the time ran out."""
+@dataclass
+class BestPoint:
+    """What HiGHS found of a MIP: its best point [n], None where there is none, its objective, and whether it is optimal."""
+
+    x: np.ndarray | None
+    objective: float
+    optimal: bool
+
+
+def best_point(lp: LinearProgram, seconds: float) -> BestPoint:
+    """Returns the best point of a MIP that HiGHS finds within some seconds, its objective in the sense of the file."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -121,8 +140,25 @@ def mip_optimum(lp: LinearProgram, seconds: float) -> float | None:
             highs.setOptionValue(name, value)
         highs.readModel(str(path))
         highs.run()
-        done = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        return float(highs.getInfo().objective_function_value) if done else None
+        info = highs.getInfo()
+        found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+        x = np.array(highs.getSolution().col_value) if found else None
+        return BestPoint(x, info.objective_function_value, highs.getModelStatus() == highspy.HighsModelStatus.kOptimal)
+
+
+def compare_mips(lp: LinearProgram, tightened: LinearProgram, seconds: float) -> str:
+    """Returns in words whether the tightened MIP has the best point and the optimum of the MIP; LOST where it does not."""
+    before = best_point(lp, seconds)
+    if before.x is None:
+        return "mip: no point in time"
+    off = np.maximum(tightened.col_lower - before.x, before.x - tightened.col_upper).max(initial=0.0)
+    if off > 1e-6:
+        return f"mip: LOST the point of value {before.objective}, off by {off}"
+    after = best_point(tightened, seconds) if before.optimal else before
+    if not (before.optimal and after.optimal):
+        return f"mip: the point of value {before.objective:.10g} is kept (out of time)"
+    same = abs(before.objective - after.objective) <= 1e-6 * (1 + abs(before.objective))
+    return f"mip: {'same' if same else f'LOST {before.objective} {after.objective}'}"
 
 
 def check_tighten(lp: LinearProgram, backend: str, seconds: float, mip: bool) -> str:
@@ -134,10 +170,7 @@ def check_tighten(lp: LinearProgram, backend: str, seconds: float, mip: bool) ->
     text += f" {time.perf_counter() - begun:.1f} s{'' if result.verified else ' UNPROVED'}"
     if not mip or result.tightened is None:
         return text
-    before, after = mip_optimum(lp, seconds), mip_optimum(result.tightened, seconds)
-    if before is None or after is None:
-        return f"{text} mip: out of time"
-    return f"{text} mip: {'same' if abs(before - after) <= 1e-6 * (1 + abs(before)) else f'LOST {before} {after}'}"
+    return f"{text} {compare_mips(lp, result.tightened, seconds)}"
 
 
 def main() -> int:
@@ -148,6 +181,7 @@ def main() -> int:
     parser.add_argument("--backends", nargs="+", default=["highs", "pdhg"])
     parser.add_argument("--tol", type=float, default=1e-6)
     parser.add_argument("--columns", type=int, default=5000)
+    parser.add_argument("--time-limit", type=float, default=math.inf, help="seconds an LP")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--mip", action="store_true", help="solve the MIP before and after tightening")
     parser.add_argument("--no-branch", action="store_true")
@@ -159,9 +193,9 @@ def main() -> int:
         (lp,) = _read(path, SolveSettings())
         if lp.n > given.columns or not lp.integer.any():
             continue
-        optima: list[float] | None = None
+        known: dict[tuple[int, ...], list[float]] = {}
         for backend in [] if given.no_branch else given.backends:
-            found, optima = check_branch(lp, backend, given.tol, given.limit, optima)
+            found = check_branch(lp, backend, given.tol, given.limit, given.time_limit, known)
             wrong = found.above > 0 or found.far > allowed or found.best == "OTHER"
             bad += wrong
             about = f"{Path(path).name:32} {lp.m:6} x {lp.n:6} {backend:6} children {found.children:5} above {found.above}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -95,6 +97,26 @@ def test_keys_of_reports_and_traces_are_documented(tmp_path: Path) -> None:
     text = text_of("docs/results.md")
     for key in (*report, *SERIES):
         assert documented(key, text), f"docs/results.md does not name {key}"
+
+
+def test_examples_of_the_library_run_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of docs/library.md, one after another in one namespace, run and print what their sentences promise."""
+    text = "NAME m\nROWS\n N obj\n G r\nCOLUMNS\n x obj 1 r 1\nRHS\n RHS r 2\nENDATA\n"
+    (tmp_path / "model.mps").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", text_of("docs/library.md"), re.MULTILINE)
+    printed: list[tuple[Any, ...]] = []
+    namespace: dict[str, object] = {"print": lambda *words: printed.append(words)}
+    for block in blocks:
+        exec(compile(textwrap.dedent(block), "docs/library.md", "exec"), namespace)
+    assert len(blocks) == 4
+    first, second, (best, fixings, scores), (ranges,) = printed
+    assert [word[:3] for word in (first, second)] == [("model", "optimal", True), ("model.mps", "optimal", True)]
+    assert (first[3], second[3]) == (pytest.approx(11.5), pytest.approx(2))
+    assert best == "C2"
+    assert fixings == [{"column": "C1", "bound": "upper", "value": 3.0, "reason": "infeasible"}]
+    assert scores == [pytest.approx(0.5), None]
+    assert ranges == [("C1", 0.0, 3.0), ("C2", 0.0, 2.0)]
 
 
 def test_missing_word_is_missed() -> None:

@@ -119,9 +119,8 @@ def sent(value):
 read, solve = reading.make_handler(), solving.make_handler()
 for number, (path, form) in enumerate(zip(sys.argv[1::2], sys.argv[2::2])):
     request = ReadRequest(number, path, None, ModelFormat(form), Compression.NONE, path)
-    answer = sent(read(Work(request, 1 << 30, ())))
-    n, v = answer.names, answer.numbers
-    lp = LinearProgram(path, v.c, answer.matrix.as_scipy_later(), v.row_lower, v.row_upper, v.col_lower, v.col_upper)
+    answer = sent(read(Work(request, 1 << 30, (), resend=True)))
+    lp = LinearProgram(path, A=answer.matrix.as_scipy_later(), **answer.numbers.vectors)
     opening = solving.Opening(sent(lp), SolveSettings(), None, True)
     print(solve(sent(solving.MemberTask(number, Changes(), Mode.COLD, opening))).status, file=sys.stderr)
 print(*sorted({name.partition(".")[0] for name in sys.modules} & {"scipy", "rich", "click", "torch", "numba"}), file=sys.stderr)

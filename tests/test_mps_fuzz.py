@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batchlp_cli.errors import ReadError
-from batchlp_cli.files import mps, mps_family
+from batchlp_cli.files import mps, mps_columns
 from batchlp_cli.files.mps import parse_mps
 from batchlp_cli.files.mps_assemble import ParsedModel
 from batchlp_cli.files.mps_family import FamilyReader, parse_base, parse_related
@@ -146,6 +146,12 @@ def test_related_file_is_read_as_in_full(data: bytes, seed: int) -> None:
         assert _agree(related, full)
 
 
+def columns_of(data: bytes) -> tuple[int, int]:
+    """Returns where the section COLUMNS begins and ends."""
+    begin = data.index(b"COLUMNS")
+    return begin, min(data.index(word, begin) for word in (b"\nRHS", b"\nRANGES", b"\nBOUNDS"))
+
+
 def with_costs(data: bytes, seed: int) -> bytes:
     """Returns a file with another number in every cost, of any length and spelling."""
     rng = random.Random(seed)
@@ -155,10 +161,7 @@ def with_costs(data: bytes, seed: int) -> bytes:
         lambda: f"{rng.random():.3E}",
         lambda: "1D2",
     )
-    begin, end = (
-        data.index(b"COLUMNS"),
-        min(data.index(word, data.index(b"COLUMNS")) for word in (b"\nRHS", b"\nRANGES", b"\nBOUNDS")),
-    )
+    begin, end = columns_of(data)
     columns = re.sub(rb"(?<=cost  )\S+", lambda _: rng.choice(spelt)().encode(), data[begin:end])
     return data[:begin] + columns + data[end:]
 
@@ -191,12 +194,102 @@ def test_costs_of_a_known_family_are_read_where_they_stand(monkeypatch: pytest.M
         for j in changed:
             other = other.replace(f"c {j}.5 ", f"c {j / 7!r} ")
         assert parse_related(base, other.encode(), "1.mps") is not None
-    monkeypatch.setattr(mps_family, "changed_lines", None)  # whoever looks for changed lines now fails
+    monkeypatch.setattr(mps_columns, "changed_lines", None)  # whoever looks for changed lines now fails
     other = text.replace("NAME t", "NAME u").replace("c 0.5", "c -12345.678901234567").replace("c 29.5", "c 1e-5")
     related = parse_related(base, other.encode(), "2.mps")
     assert related is not None
     assert (related.lp.name, related.lp.c[0], related.lp.c[29], related.lp.c[39]) == ("u", -12345.678901234567, 1e-5, 39.5)
     assert same_reading(related, parse_mps(other.encode(), "2.mps"))
+
+
+def with_entries(data: bytes, seed: int, share: float = 0.1) -> bytes:
+    """Returns a file in which costs come and go, entries get other values, and lines hold one entry or two; a `share` of the
+    columns change. Now and then an entry comes twice, a column moves, or one has no entry any more."""
+    rng = random.Random(seed)
+    begin, end = columns_of(data)
+    head, lines = data[: begin + 8], data[begin + 8 : end].split(b"\n")
+    blocks: list[tuple[bytes, list[bytes]]] = []  # a column, and its entries
+    for line in lines:
+        name, *fields = line.split()
+        if not blocks or blocks[-1][0] != name:
+            blocks.append((name, []))
+        blocks[-1][1].extend(b" ".join(fields[k : k + 2]) for k in range(0, len(fields), 2))
+    packed = 2 if rng.random() < 0.9 else 1
+    text = []
+    for name, pairs in blocks:
+        if name != b"M" and rng.random() < share:
+            if rng.random() < 0.7:
+                pairs = [p for p in pairs if not p.startswith(b"cost ")] or pairs
+            if rng.random() < 0.7:
+                pairs.insert(rng.randrange(2) * len(pairs), b"cost %d" % rng.randrange(-5, 5))
+            if rng.random() < 0.5:
+                at = rng.randrange(len(pairs))
+                pairs[at] = pairs[at].split()[0] + b" %d.5" % rng.randrange(-5, 5)
+            if rng.random() < 0.1:
+                pairs.append(rng.choice(pairs))
+            if rng.random() < 0.05:
+                pairs = []
+        step = packed if rng.random() < 0.9 else 3 - packed
+        text.append([b"    %s  %s" % (name, b"   ".join(pairs[k : k + step])) for k in range(0, len(pairs), step)])
+    if rng.random() < 0.1:
+        text.insert(rng.randrange(len(text)), text.pop(rng.randrange(len(text))))
+    return head + b"\n".join(line for block in text for line in block) + data[end:]
+
+
+@given(mps_files(columns=60), st.integers(0, SEEDED))
+def test_file_whose_costs_come_and_go_is_read_as_in_full(data: bytes, seed: int) -> None:
+    """Costs that appear or vanish, values that change and lines cut elsewhere give what the full reading gives."""
+    data = with_entries(data, seed, share=0.0)
+    _, base = parse_base(data, "t.mps")
+    if base is None:
+        return
+    for number in range(4):
+        other = with_entries(data, seed + number)
+        related = parse_related(base, other, "t.mps")
+        if related is not None:
+            assert _agree(related, _reading(other))
+        damaged = mutated(other, seed + number)
+        related = parse_related(base, damaged, "t.mps")
+        if related is not None:
+            assert _agree(related, _reading(damaged))
+
+
+def test_one_cost_a_file_is_read_as_a_change() -> None:
+    """Files that each have the cost of another column, two entries a line, share matrix and names."""
+    reader = FamilyReader()
+    texts = []
+    for chosen in range(30):
+        lines = ["NAME t", "ROWS", " N c", *(f" L r{i}" for i in range(5)), "COLUMNS", " M 'MARKER' 'INTORG'"]
+        for j in range(60):
+            pairs = [*(["c 1"] if j == 2 * chosen else []), *(f"r{i} {i + j + 1}.25" for i in range(5) if (i + j) % 3)]
+            lines += [f" x{j} {' '.join(pairs[k : k + 2])}" for k in range(0, len(pairs), 2)]
+        texts.append("\n".join([*lines, " M 'MARKER' 'INTEND'", "RHS", " RHS r0 4", "ENDATA", ""]).encode())
+    first, *others = [reader.read(text, "t.mps") for text in texts]
+    for parsed, text in zip(others, texts[1:], strict=True):
+        assert parsed.related
+        assert parsed.lp.A is first.lp.A
+        assert same_reading(parsed, parse_mps(text, "t.mps"))
+
+
+def test_values_of_coefficients_are_read_as_changes() -> None:
+    """Files that differ in values of the matrix share names and pattern; one that vanishes, or comes, is read in full."""
+    text = "NAME t\nROWS\n N c\n N d\n L r\n G s\nCOLUMNS\n x c 1 r 1\n x d 5\n y c 2 s 1\n z r 0 s 3\nRHS\n b r 4\nENDATA\n"
+    parsed, base = parse_base(text.encode(), "0.mps")
+    assert base is not None
+    for old, new, kept in (
+        ("r 1\n", "r 2\n", True),
+        ("s 1\n", "s -1.5e3\n", True),
+        ("x c 1 r 1\n x d 5\n", "x r 1\n x c 7 d 6\n", True),
+        ("s 1\n", "s 0\n", False),
+        ("r 0 ", "r 1 ", False),
+        ("s 1\n", "s 1e20\n", False),
+    ):
+        data = text.replace(old, new).encode()
+        related = parse_related(base, data, "0.mps")
+        assert (related is not None) is kept
+        if related is not None:
+            assert same_reading(related, parse_mps(data, "0.mps"))
+            assert related.lp.col_names is parsed.lp.col_names
 
 
 def test_numbers_of_sides_bounds_and_costs_are_read_as_changes() -> None:
@@ -226,17 +319,19 @@ def test_numbers_of_sides_bounds_and_costs_are_read_as_changes() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("r 1", "r 2"),
         ("L r", "G r"),
         ("x c 1", "z c 1"),
-        ("y c 2 s 1", "y c 2 s 1.5"),
+        ("y c 2 s 1", "y c 2 r 1"),
+        ("y c 2 s 1", "y c 2 s 1 c 2"),
+        ("    x c 1 r 1\n", "*   x c 1 r 1\n"),
+        ("    x c 1 r 1\n    y c 2 s 1\n", "    y c 2 s 1\n    x c 1 r 1\n"),
         ("ENDATA", ""),
         ("RHS", "\x0eS"),
         ("RHS", "ENDATA\nRHS"),
     ],
 )
 def test_other_differences_are_read_in_full(old: str, new: str) -> None:
-    """A matrix entry, a type or a name that differs, or a file cut short, is never read as a change."""
+    """A place in the matrix, a type or a name that differs, or a file cut short, is never read as a change."""
     text = "NAME t\nROWS\n N c\n L r\n G s\nCOLUMNS\n    x c 1 r 1\n    y c 2 s 1\nRHS\n    b r 4\nENDATA\n"
     _, base = parse_base(text.encode(), "0.mps")
     assert base is not None

@@ -20,10 +20,12 @@ from batchlp_cli.errors import ReadError
 from batchlp_cli.files import read
 from batchlp_cli.files.decompress import decompress
 from batchlp_cli.files.inputs import Compression, ModelFormat, format_of
+from batchlp_cli.files.mps import parse_mps
 from batchlp_cli.files.read import ModelReader, ReadOutcome, ReadRequest, in_order
 from batchlp_cli.files.refuse import refuse_what_is_no_lp
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import SolveSettings
+from tests.mps_files import differences
 
 DATA = Path(__file__).parent / "data"
 CORPUS = Path(__file__).parents[2] / "shared" / "data"
@@ -172,6 +174,33 @@ def test_equal_matrices_and_names_are_one_object(reader: ModelReader) -> None:
     assert [float(lp.row_lower[0]) for lp in lps[:20]] == list(range(20))
 
 
+def test_vectors_that_the_model_before_had_are_one_object(cache: Path) -> None:
+    """A worker sends what differs from its model before; costs that change, and models of other sizes between, arrive whole."""
+    texts = [SMALL.replace("r1 3", f"r1 {k // 4}") for k in range(12)]
+    texts[5] = SMALL.replace(" y ", " z ").replace("ENDATA", "BOUNDS\n UP b x 7\nENDATA")
+    texts[6] = "NAME\nROWS\n N c\nCOLUMNS\n x c 1\nENDATA\n"
+    with ModelReader(SolveSettings(jobs=1)) as one:
+        lps = [o.lp for o in one.read(stdin_request(text, key=k) for k, text in enumerate(texts))]
+    alone = [parse_mps(text.encode(), "t.mps").lp for text in texts]
+    for lp, expected in zip(lps, alone, strict=True):
+        assert lp is not None
+        assert not differences(replace(lp, name="t"), replace(expected, name="t"))
+    assert lps[1].row_lower is lps[0].row_lower  # type: ignore[union-attr]
+    assert lps[4].row_lower is not lps[3].row_lower  # type: ignore[union-attr]
+    assert lps[4].c is lps[0].c  # type: ignore[union-attr]
+
+
+def test_vectors_that_the_parent_does_not_have_are_sent_again(cache: Path) -> None:
+    """Where the parent does not know a worker's model before, it asks for all vectors."""
+    texts = [SMALL.replace("cost 2", f"cost {k}") for k in range(6)]
+    with ModelReader(SolveSettings(jobs=1)) as one:
+        for k, text in enumerate(texts):
+            lp = read_one(one, stdin_request(text, key=k)).lp
+            assert lp is not None
+            assert not differences(replace(lp, name="t"), parse_mps(text.encode(), "t.mps").lp)
+            one._latest.clear()
+
+
 def test_parts_that_the_parent_has_dropped_are_sent_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for one matrix in the parent, models that take turns still arrive whole, each once."""
     monkeypatch.setattr(read, "LEAST_KEPT_BYTES", 0)
@@ -265,6 +294,23 @@ def test_what_is_no_file_is_an_error_and_never_waited_for(reader: ModelReader, t
     outcome = read_one(reader, request_for(path))
     assert outcome.lp is None
     assert ("No such file" if kind == "gone" else kind) in outcome.error
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (SMALL.replace("cost 1 r1", f"cost {'9' * 100_000} r1"), "mps"),
+        (SMALL.replace("x cost 1", f"x {'c' * 100_000} 1"), "mps"),
+        (SMALL_LP.replace("y <= 2", f"{'y' * 100_000} <= 2"), "lp"),
+        (SMALL_LP.replace("x + y", f"x + {'y' * 100_000} y"), "lp"),
+    ],
+)
+def test_messages_that_quote_a_huge_word_are_cut(reader: ModelReader, text: str, form: str) -> None:
+    """An error or a warning is a sentence to read, whatever the file holds; the beginning names the file and the line."""
+    outcome = read_text(reader, text, ModelFormat(form))
+    said = [outcome.error, *outcome.warnings]
+    assert any(said)
+    assert max(map(len, said)) < 1100
 
 
 def test_files_above_the_limit_are_refused(cache: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import highspy
 import numpy as np
 import pytest
 
+from batchlp_cli import branch
 from tests.command import environment
 
 ROOT = Path(__file__).parents[1]
@@ -118,6 +119,13 @@ def test_mixed_folder_shows_every_kind() -> None:
         low for low, high in zip(free.col_lower_, free.col_upper_, strict=True) if low == -inf and high == inf
     ]
     assert {status for status, _ in map(ANSWERS.__getitem__, lps)} == {"optimal", "infeasible", "unbounded"}
+
+
+def test_branching_on_the_mip_has_something_to_choose_from() -> None:
+    """The root of the sample for studies is fractional in 3 columns, as its line says, and one of them is the best."""
+    study = branch(str(FOLDER / "mip" / "facility_location.mps"), backend="highs", jobs=1)
+    assert (study.model["candidates"], len(study.rows)) == (3, 3)
+    assert study.model["best"] in {row["column"] for row in study.rows}
 
 
 def test_samples_are_small() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -21,15 +22,19 @@ from batchlp_cli.batch import Changes, LPBatch
 from batchlp_cli.dispatch import deserves_second_try
 from batchlp_cli.errors import ModelError, ReadError, UsageError
 from batchlp_cli.exact import exact_bound
+from batchlp_cli.files.mps_writer import write_mps
 from batchlp_cli.kkt import verify
 from batchlp_cli.library import linear_program, solve, tighten
+from batchlp_cli.nearness import is_near
 from batchlp_cli.problem import LinearProgram
+from batchlp_cli.report.rows import Source
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Solution, Status
 from batchlp_cli.solving import Solver
 from batchlp_cli.studies.branching import BranchOptions, BranchResult, ChildState, branch_model, children_of
 from batchlp_cli.studies.choosing import choose
 from batchlp_cli.studies.incumbent import incumbent_point, objective_of, read_values
+from batchlp_cli.studies.records import branch_rows, draw_branching
 from batchlp_cli.studies.scores import Interval, ScoreRule, gain, rank, score, score_interval
 from batchlp_cli.studies.tightening import EndState, TightenOptions, slack_optimum, tighten_model
 from tests.command import batchlp, environment, rows_in, rows_of
@@ -136,6 +141,50 @@ def test_children_stop_at_the_cutoff_and_their_bound_is_proved(backend: str) -> 
         assert child.bound <= whole.high
 
 
+@pytest.fixture
+def beside_a_large_bound() -> LinearProgram:
+    """Returns min s + z / 1000, s >= 10 |y - 1/2|, z = 1e5, y binary: both children cost 5 more than the root, whose point breaks
+    their rows by 5, which is little beside 1e5."""
+    A = [[1, 10, 0], [1, -10, 0], [0, 0, 1]]
+    upper = [np.inf, np.inf, 1e5]
+    return linear_program([1, 0, 0.001], A, [5, -5, 1e5], upper, col_upper=[100, 1, 2e5], integer=[False, True, False])
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-4])
+def test_lanes_go_on_from_a_point_that_is_feasible_only_beside_a_large_bound(
+    beside_a_large_bound: LinearProgram, tol: float
+) -> None:
+    """Children are not taken for solved at the root's point: lanes bring them, and the bounds, near the optima themselves."""
+    (candidate,) = branched(beside_a_large_bound, "pdhg", tol).candidates
+    for child in (candidate.down, candidate.up):
+        assert [solution.backend for solution, _ in child.tries] == ["pdhg"]
+        assert 105 * (1 - 10 * tol) <= child.bound <= 105
+        assert child.bound <= 105 <= child.high + 1e-9
+
+
+def test_a_child_that_is_not_near_in_the_end_is_solved_by_simplex(
+    beside_a_large_bound: LinearProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where lanes answer with the root's point all the same, simplex solves the children too, and its bounds count."""
+    monkeypatch.setattr("batchlp_cli.backends.pdhg.course.is_near", lambda *_: True)
+    (candidate,) = branched(beside_a_large_bound, "pdhg", 1e-4).candidates
+    for child in (candidate.down, candidate.up):
+        assert [solution.backend for solution, _ in child.tries] == ["pdhg", "highs"]
+        assert child.bound == pytest.approx(105, rel=1e-9)
+
+
+def test_near_is_what_each_row_and_column_say_by_their_own_measure() -> None:
+    """A point is near where no row, no column and no bound is off; each alone makes it far."""
+    lp = linear_program([1, 1], [[1, 1], [0, 1]], row_lower=[2, 1e6], col_upper=[10, 2e6])
+    x, y = np.array([0.0, 1e6]), np.array([0.0, 1.0])
+    assert is_near(lp, x, y, 1e6, 1e-6)
+    assert is_near(lp, np.array([0.0, 1e6 - 0.5]), y, 1e6, 1e-6)  # within 1e-6 of its own side
+    assert not is_near(lp, x - [1e-3, 0], y, 1e6, 1e-6)
+    assert not is_near(replace(lp, row_lower=np.array([1e6 + 2.0, 1e6])), x, y, 1e6, 1e-6)
+    assert not is_near(lp, x, y, 1e6 - 10, 1e-6)
+    assert not is_near(lp, np.array([0.0, np.nan]), y, 1e6, 1e-6)
+
+
 def test_a_stop_that_its_bound_does_not_bear_out_is_solved_to_the_end() -> None:
     """A claim of status cutoff whose y proves less than the cutoff gets its second try; one that proves it does not."""
     lp = knapsacks(seed=3)
@@ -145,6 +194,34 @@ def test_a_stop_that_its_bound_does_not_bear_out_is_solved_to_the_end() -> None:
     assert not verdict.verified
     assert deserves_second_try(claim, verdict, settings)
     assert not deserves_second_try(claim, verdict, replace(settings, cutoff=verdict.dual_bound))
+
+
+def test_figure_shows_the_candidates_with_what_is_unsure_and_what_is_pruned(tmp_path: Path) -> None:
+    """The SVG beside the rows of branch is well-formed, names every candidate, marks contenders, and says which child is pruned;
+    names are text, whatever they hold."""
+    pytest.importorskip("matplotlib")
+    lp = replace(knapsacks(seed=5, n=12, m=5), col_names=("<b>&$x$", *(f"y{k}" for k in range(11))))
+    result = branched(lp, cutoff=-branched(lp).interval.high * 0.97)
+    rows, model = branch_rows(result, Source("odd", "odd.mps"), "digest")
+    picture = draw_branching(rows, model)
+    assert picture is not None
+    texts = ["".join(element.itertext()) for element in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]
+    assert {row["column"] for row in rows} <= {text.removesuffix(" *") for text in texts}
+    assert {text.removesuffix(" *") for text in texts if text.endswith(" *")} == {r["column"] for r in rows if r["contender"]}
+    pruned = sum(row[f"{side}_state"] in ("cutoff", "infeasible") for row in rows for side in ("down", "up"))
+    assert pruned == sum(text.startswith(("down ", "up ")) and not text.endswith("child") for text in texts)
+    assert pruned > 0
+    assert draw_branching([], model) is None
+
+
+def test_figure_stops_at_so_many_candidates_and_says_so() -> None:
+    """Of 50 candidates 40 are drawn; a gain without a known end is drawn to the edge."""
+    candidates = pytest.importorskip("batchlp_cli.report.figures.candidates")
+    gains = [candidates.Gains(f"x{k}", (1.0 + k, np.inf), "infeasible", k == 1) for k in range(50)]
+    picture = candidates.draw_candidates(gains, "key", "words")
+    assert "10 more are not drawn" in picture
+    assert "x39" in picture
+    assert "x40" not in picture
 
 
 def test_an_infeasible_child_is_proved_and_fixes_the_other_side() -> None:
@@ -301,8 +378,6 @@ def test_an_incumbent_is_checked_before_it_cuts_anything(tmp_path: Path) -> None
 
 def test_branch_writes_rows_and_the_model_with_its_fixings(tmp_path: Path) -> None:
     """JSON lines on stdout, the same in the run folder, and a model that batchlp reads back with the fixed bounds."""
-    from batchlp_cli.files.mps_writer import write_mps
-
     lp = knapsacks(seed=5, n=10, m=4)
     (tmp_path / "k.mps").write_text(write_mps(lp))
     root = -branched(lp).interval.low
@@ -317,10 +392,47 @@ def test_branch_writes_rows_and_the_model_with_its_fixings(tmp_path: Path) -> No
     assert again.objective <= root
 
 
+def test_a_study_goes_on_where_it_stopped_and_forgets_rows_of_other_options(tmp_path: Path) -> None:
+    """With --resume a model of the same bytes and options is kept, another one studied; of a model that is studied anew with
+    other options no candidate of before is left; without --resume the folder is refused."""
+    models = tmp_path / "models"
+    models.mkdir()
+    for name, seed in (("a", 3), ("b", 4)):
+        (models / f"{name}.mps").write_text(write_mps(knapsacks(seed, 12, 5)))
+    run = ("branch", "-o", tmp_path / "run", "--backend", "highs")
+    assert batchlp(*run, models / "a.mps").returncode == 0
+    again = batchlp(*run, models / "a.mps")
+    assert again.returncode == 2
+    assert b"--resume" in again.stderr
+    both = batchlp(*run, models, "--resume")
+    kept, done = ([row for row in rows_of(both) if str(row["name"]).startswith(name)] for name in "ab")
+    assert [row["kind"] for row in kept] == ["model"]
+    assert len(done) > 1
+    whole = rows_in(tmp_path / "run")
+    assert {row["settings_digest"] for row in whole} == {kept[0]["settings_digest"]}
+    few = batchlp(*run, models, "--resume", "--limit", "2")
+    assert len(rows_of(few)) == 6
+    assert len(rows_in(tmp_path / "run")) == 6
+
+
+def test_shards_of_a_study_are_parts_of_it(tmp_path: Path) -> None:
+    """Two shards in one folder study each model once; --resume without a folder makes no sense."""
+    models = tmp_path / "models"
+    models.mkdir()
+    for seed in (3, 4, 5):
+        (models / f"{seed}.mps").write_text(write_mps(knapsacks(seed, 8, 3)))
+    names = []
+    for i in (1, 2):
+        part = batchlp("tighten", models, "-o", tmp_path / "run", "--shard", f"{i}/2", "--backend", "highs")
+        assert part.returncode == 0, part.stderr
+        names += [str(row["name"]) for row in rows_of(part) if row["kind"] == "model"]
+    assert sorted(names) == ["3.mps", "4.mps", "5.mps"]
+    assert len(list((tmp_path / "run").glob("results-*-of-2.jsonl"))) == 2
+    assert batchlp("tighten", models, "--resume").returncode == 2
+
+
 def test_tighten_as_csv_has_one_header_and_a_row_a_column(tmp_path: Path) -> None:
     """What a cobrapy user reads: column, minimum, maximum; and a file that cannot be read is a row."""
-    from batchlp_cli.files.mps_writer import write_mps
-
     (tmp_path / "t.mps").write_text(write_mps(triangle()))
     (tmp_path / "bad.mps").write_text("nonsense\n")
     done = batchlp("tighten", tmp_path, "--backend", "highs", "--format", "csv")
@@ -339,8 +451,6 @@ def test_two_cutoffs_are_a_usage_error(tmp_path: Path) -> None:
 
 def test_the_door_solves_programs_batches_and_paths_in_order(tmp_path: Path) -> None:
     """max 3a + 2b, a + b <= 4, a + 3b <= 6, a <= 3.5: a = 3.5, b = 0.5, value 11.5, row dual 2 in the sense of the model."""
-    from batchlp_cli.files.mps_writer import write_mps
-
     lp = linear_program(
         [3, 2], sp.csr_array(np.array([[1.0, 1], [1, 3]])), row_upper=[4, 6], col_upper=[3.5, np.inf], maximize=True
     )

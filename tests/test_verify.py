@@ -77,8 +77,14 @@ class ReaderHere:
             if answer.numbers is not None:
                 assert answer.names is not None
                 assert answer.matrix is not None
-                vectors = {name: getattr(answer.numbers, name) for name in answer.numbers.__slots__}
-                lp = LinearProgram(name=request.name, A=answer.matrix.as_scipy_later(), **vectors, **answer.names._asdict())
+                lp = LinearProgram(
+                    name=request.name,
+                    A=answer.matrix.as_scipy_later(),
+                    offset=answer.numbers.offset,
+                    maximize=answer.numbers.maximize,
+                    **answer.numbers.vectors,  # type: ignore[arg-type]
+                    **answer.names._asdict(),
+                )
                 read = replace(read, lp=lp, matrix_digest=answer.matrix_digest)
             yield read
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +18,12 @@ from batchlp_cli.commands.options import (
     scenario_options,
     solve_settings,
 )
+from batchlp_cli.commands.sharding import own_part, slurm_shard
 from batchlp_cli.errors import NothingReadable, UsageError
-from batchlp_cli.files.discover import Discovery, shard_inputs
 from batchlp_cli.settings import BackendName, Device, Precision, Selection, SolutionFormat, SolveSettings
 from batchlp_cli.status import DECIDED, Status
 
 if TYPE_CHECKING:
-    from batchlp_cli.console import Talk
     from batchlp_cli.run import RunOptions
 
 EPILOG = """\b
@@ -121,7 +119,7 @@ def command(context: click.Context, /, **flags: Any) -> int:
     discovery, stdin, producer = discover_models(flags, settings)
     talk = Talk(flags["format"], quiet=flags["quiet"], verbose=flags["verbose"])
     if producer is None:
-        discovery = _own_part(discovery, shard, talk)
+        discovery = own_part(discovery, shard, talk)
     elif shard is not None:
         talk.say(f"shard {shard[0]} of {shard[1]}: every {shard[1]}th scenario from number {shard[0]} on (--shard 1/1 takes all)")
     if flags["dry_run"]:
@@ -177,29 +175,3 @@ def run_options(
         parquet=flags["parquet"],
         started=started,
     )
-
-
-def slurm_shard() -> tuple[int, int] | None:
-    """Returns the shard (i, n) of a SLURM array task, or None outside of one."""
-    names = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT")
-    task, count = (os.environ.get(name, "") for name in names)
-    if not (task.isdigit() and count.isdigit() and int(count) > 0):
-        return None
-    first = os.environ.get("SLURM_ARRAY_TASK_MIN", "0")
-    step = os.environ.get("SLURM_ARRAY_TASK_STEP", "1")
-    position = (int(task) - int(first)) // max(1, int(step))
-    if not 0 <= position < int(count):
-        raise UsageError(
-            f"SLURM_ARRAY_TASK_ID is {task} and SLURM_ARRAY_TASK_COUNT {count}, which name no part of the inputs; "
-            "set SLURM_ARRAY_TASK_MIN too, or give --shard i/n"
-        )
-    return position + 1, int(count)
-
-
-def _own_part(discovery: Discovery, shard: tuple[int, int] | None, talk: Talk) -> Discovery:
-    if shard is None:
-        return discovery
-    i, n = shard
-    part = shard_inputs(discovery, i, n)
-    talk.say(f"shard {i} of {n}: {len(part.inputs)} of {len(discovery.inputs)} inputs (--shard 1/1 takes all)")
-    return part

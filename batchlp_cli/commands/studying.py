@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from batchlp_cli.commands.options import discover_inputs, option, solve_settings
+from batchlp_cli.commands.options import Shard, discover_inputs, option, solve_settings
+from batchlp_cli.commands.sharding import own_part, slurm_shard
 from batchlp_cli.errors import NothingReadable, UsageError
 from batchlp_cli.settings import BackendName
 from batchlp_cli.worker import start_server
@@ -41,6 +42,9 @@ def study_options(function: Callable[..., Any]) -> Callable[..., Any]:
             option("--time-limit", type=float, help="Seconds an LP may take.  [default: none]"),
             option("--iteration-limit", type=click.IntRange(0), help="Iterations an LP may take.  [default: none]"),
             option("--backend", type=backends, default="auto", show_default=True, help="Who solves the batch."),
+            option("--resume", is_flag=True, help="Skip models that DIR already holds for the same bytes and the same options."),
+            option("--retry-failed", is_flag=True, help="As --resume, but study again what is not verified."),
+            option("--shard", type=Shard(), help="Work on the i-th of n equal parts of the inputs; SLURM arrays are obeyed."),
             option("--no-fallback", is_flag=True, help="Do not solve again, carefully, what the referee refused."),
         )
     ):
@@ -51,6 +55,9 @@ def study_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def run_command(name: str, flags: dict[str, Any], own: dict[str, Any], started: float) -> int:
     """Runs the study of that name with its own options and returns the exit code."""
     settings = solve_settings(flags)
+    if (flags["resume"] or flags["retry_failed"]) and flags["output"] is None:
+        raise UsageError("--resume and --retry-failed go on in a run folder; name it with -o DIR")
+    shard = flags["shard"] or slurm_shard()
     start_server(*WORKERS)
     # What follows loads array libraries; meanwhile the server of the worker processes loads its own.
     from batchlp_cli.console import Talk
@@ -63,16 +70,20 @@ def run_command(name: str, flags: dict[str, Any], own: dict[str, Any], started: 
         study, layout = branching(BranchOptions(**own), flags["incumbent"]), BRANCH_LAYOUT
     else:
         study, layout = tightening(TightenOptions(**own), flags["incumbent"]), TIGHTEN_LAYOUT
-    discovery, stdin = discover_inputs(flags["paths"], flags["files_from"], flags["null"], flags["input_format"])
+    discovery, stdin = discover_inputs(flags, settings.max_file_bytes)
     options = StudyOptions(
         settings=settings,
         output=flags["output"],
         write_model=flags["write_model"],
         stdin=stdin,
+        resume=flags["resume"] or flags["retry_failed"],
+        retry_failed=flags["retry_failed"],
+        shard=shard,
         started=started,
     )
     loudness = {"quiet": flags["quiet"], "verbose": flags["verbose"]}
     talk = Talk(flags["format"], **loudness, fields=layout.fields, headings=layout.headings, digits=10)
+    discovery = own_part(discovery, shard, talk)
     with talk:
         report = run_study(discovery, study, options, talk.listen)
         talk.finish_rows(

@@ -121,6 +121,17 @@ class Ledger:
         row: Row = json.loads(self._bytes(self._places[name]))
         return row
 
+    def forget(self, names: Iterable[str]) -> None:
+        """Drops the rows of these names, where there are any; they leave their files when those are compacted."""
+        for name in names:
+            place = self._places.pop(name, None)
+            if place is not None:
+                self._stale.add(place.file)
+
+    def names(self) -> list[str]:
+        """Returns the names that have a row."""
+        return list(self._places)
+
     def compact(self, may_rewrite: Callable[[Path], bool]) -> None:
         """Rewrites the files that hold rows which later ones replaced; another file than the own only if that is allowed.
 

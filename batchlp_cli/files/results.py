@@ -140,6 +140,12 @@ class RunFolder:
         with output_errors(self._results):
             return self._ledger.row(name)
 
+    def forget_parts(self, name: str, shown: str) -> None:
+        """Drops the rows that an earlier study has left of the candidates, columns or rows of a model that is studied anew."""
+        with output_errors(self._results):
+            parts = [part for part in self._ledger.names() if part.startswith(f"{name}:")]
+            self._ledger.forget(part for part in parts if self._ledger.row(part).get("input") == shown)
+
     def append(self, *rows: Row, texts: Sequence[str] | None = None) -> None:
         """Adds rows, which have at least a name; each replaces an earlier row of that name. texts: their JSON, if there."""
         with output_errors(self._results):

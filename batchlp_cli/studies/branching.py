@@ -19,6 +19,7 @@ from batchlp_cli.dispatch import choose_backend
 from batchlp_cli.errors import UsageError
 from batchlp_cli.events import Listen, Note, Progress
 from batchlp_cli.kkt import dual_bound
+from batchlp_cli.nearness import is_near, worth_of_violations
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import BackendName
 from batchlp_cli.solution import Solution, Status, Verdict
@@ -28,10 +29,6 @@ from batchlp_cli.studies.scores import Interval, ScoreRule, gain, rank, score_in
 
 INTEGRALITY = 1e-6
 """A column within this of an integer is integral, as MIP solvers have it."""
-
-
-LOOSE = 5.0
-"""A child whose proved bound is more than this times the tolerance below its value is solved by simplex, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,11 +167,11 @@ def candidates_of(lp: LinearProgram, x: Vector, options: BranchOptions) -> tuple
         wanted = np.zeros(lp.n, dtype=np.bool_)
         wanted[choose(options.candidates, lp.n, lp.col_name, "column")] = True
         idle = int((wanted & ~fractional).sum())
-        notes += [f"{idle} of the columns asked for are not fractional integer columns"] if idle else []
+        notes += [f"columns asked for that are no fractional integer columns: {idle}"] if idle else []
         fractional &= wanted
     columns = np.flatnonzero(fractional).astype(np.int64)
     if options.limit is not None and columns.size > options.limit:
-        notes.append(f"the {options.limit} most fractional of {columns.size} candidates")
+        notes.append(f"only the {options.limit} most fractional of {columns.size} candidates")
         most = np.argsort(-distance[columns], kind="stable")[: options.limit]
         columns = np.sort(columns[most])
     return columns, tuple(notes)
@@ -203,13 +200,13 @@ def solve_children(batch: LPBatch, root: Tried, cutoff: float, solver: Solver, l
     part = batch.take(left)
     choice = choose_backend(part, solver.settings)
     listen(Note(f"{batch.base.name}: {left.size} of {len(batch)} children to solve: {choice.reason}", level=2))
-    settings = replace(solver.settings, cutoff=cutoff if math.isfinite(cutoff) else None)
+    settings = replace(solver.settings, cutoff=cutoff if math.isfinite(cutoff) else None, near=True)
     claims = solver.solve_batch(part, choice.backend, settings=settings, warm_start=solution)
     for done, (member, tries) in enumerate(claims, start=1):
         child = int(left[member])
         children[child] = child_of(batch.member(child), tries, float(first[child]), cutoff)
         listen(Progress("children", done, int(left.size)))
-    loose = [k for k in left.tolist() if settings.fallback and is_loose(children[k], settings.tol)]
+    loose = [k for k in left.tolist() if settings.fallback and is_loose(batch.member(k), children[k], settings.tol)]
     words = solver.choices[:1]  # before those that are loose are solved
     for member, tries in solver.solve_batch(batch.take(loose), BackendName.HIGHS, warm_start=solution) if loose else ():
         child = loose[member]
@@ -218,10 +215,12 @@ def solve_children(batch: LPBatch, root: Tried, cutoff: float, solver: Solver, l
     return children, "; ".join(filter(None, (choice.reason, *words)))
 
 
-def is_loose(child: Child, tol: float) -> bool:
-    """Tells whether a child's bound is far below what its value may be: points within tolerance may say little, since a small
-    reduced cost is priced at a bound that may be large, and a small violation at a row dual that may be."""
-    return child.state is ChildState.OPTIMAL and child.high - child.bound > LOOSE * tol * (1.0 + abs(child.value))
+def is_loose(lp: LinearProgram, child: Child, tol: float) -> bool:
+    """Tells whether a child's bound may be far below its optimum, though its point is within tolerance."""
+    if child.state is not ChildState.OPTIMAL:
+        return False
+    last = child.tries[-1][0]
+    return last.x is None or last.y is None or not is_near(lp, last.x, last.y, child.bound, tol)
 
 
 def child_of(lp: LinearProgram, tries: Tries, first_bound: float, cutoff: float) -> Child:
@@ -234,22 +233,10 @@ def child_of(lp: LinearProgram, tries: Tries, first_bound: float, cutoff: float)
         bound = math.inf
     elif bound >= cutoff:
         state = ChildState.CUTOFF
-    high = max(bound, value + _missing(lp, solution)) if math.isfinite(value) else math.inf
+    high = math.inf
+    if math.isfinite(value) and solution.x is not None and solution.y is not None:
+        high = max(bound, value + worth_of_violations(lp, solution.x, solution.y))
     return Child(bound, value, high, state, tuple(tries))
-
-
-def _missing(lp: LinearProgram, solution: Solution) -> float:
-    """Returns what a point's violations are worth at its own duals: to first order, how far its value may be too low.
-
-    The value v(b) of an LP is convex in its sides b and y is its slope, so v(b) <= v(b') + |y| |b - b'|, where x meets b'.
-    """
-    x, y = solution.x, solution.y
-    if x is None or y is None:
-        return math.inf
-    activity = np.asarray(lp.A @ x)
-    rows = np.abs(activity - np.clip(activity, lp.row_lower, lp.row_upper))
-    cols = np.abs(x - np.clip(x, lp.col_lower, lp.col_upper))
-    return float(np.abs(y) @ rows + np.abs(lp.c - lp.A.T @ y) @ cols)
 
 
 def _state(solution: Solution, verdict: Verdict) -> ChildState:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from batchlp_cli.errors import ModelError, OutputError, UsageError
 from batchlp_cli.events import Begun, InputRead, Listen, Note, RowReady
-from batchlp_cli.files.discover import Discovery
+from batchlp_cli.files.discover import Discovery, Input
 from batchlp_cli.files.ledger import write_beside
 from batchlp_cli.files.mps_writer import write_mps
 from batchlp_cli.files.read import ModelReader, ReadRequest
@@ -24,6 +24,7 @@ from batchlp_cli.interrupts import Interruptions
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.report.rows import SCHEMA_VERSION, Row, Source, json_line, machine, settings_digest, settings_record, versions
 from batchlp_cli.settings import SolutionFormat, SolveSettings
+from batchlp_cli.solution import Status
 from batchlp_cli.solving import Solver
 from batchlp_cli.studies.branching import BranchOptions, branch_model
 from batchlp_cli.studies.incumbent import incumbent_point, objective_of, read_values
@@ -32,6 +33,7 @@ from batchlp_cli.studies.records import (
     TIGHTEN_FIELDS,
     branch_rows,
     branch_words,
+    draw_branching,
     study_row,
     tighten_rows,
     tighten_words,
@@ -45,24 +47,29 @@ Studied = tuple[list[Row], Row, LinearProgram | None]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyOptions:
     """What a study is asked for beside its own options. output: the run folder, or None. write_model: where the only model goes
-    with its new bounds, or None. stdin: the model that `-` names."""
+    with its new bounds, or None. stdin: the model that `-` names. resume, retry_failed, shard: as for a run."""
 
     settings: SolveSettings
     output: Path | None = None
     write_model: Path | None = None
     stdin: bytes | None = None
+    resume: bool = False
+    retry_failed: bool = False
+    shard: tuple[int, int] | None = None
     started: float = field(default_factory=time.perf_counter)
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A kind of study. study: one model to its rows, the model's own row, and the model with new bounds or None."""
+    """A kind of study. study: one model to its rows, the model's own row, and the model with new bounds or None. draw: rows and
+    the model's own row to a figure as SVG, None where there is none."""
 
     name: str
     fields: tuple[str, ...]
     words: Callable[[Row], str]
     options: BranchOptions | TightenOptions
     study: Callable[[LinearProgram, Source, str, Solver, Listen], Studied]
+    draw: Callable[[list[Row], Row], str | None] = lambda rows, row: None
 
 
 def branching(options: BranchOptions, incumbent: Path | None = None) -> Study:
@@ -74,7 +81,7 @@ def branching(options: BranchOptions, incumbent: Path | None = None) -> Study:
         result = branch_model(lp, given, solver, listen)
         return *branch_rows(result, source, digest), result.tightened() if result.fixings and not result.closed else None
 
-    return Study("branch", BRANCH_FIELDS, branch_words, options, study)
+    return Study("branch", BRANCH_FIELDS, branch_words, options, study, draw_branching)
 
 
 def tightening(options: TightenOptions, incumbent: Path | None = None) -> Study:
@@ -102,6 +109,8 @@ def run_study(discovery: Discovery, study: Study, options: StudyOptions, listen:
     """
     if options.write_model is not None and len(discovery.inputs) != 1:
         raise UsageError(f"--write-model names one file for {len(discovery.inputs)} models; use -o DIR for several")
+    if options.write_model is not None and options.write_model.is_dir():
+        raise OutputError(f"{options.write_model} is a folder; --write-model expects the name of a file")
     with ExitStack() as stack:
         interruptions = stack.enter_context(Interruptions())
         course = _Course(discovery, study, options, listen, stack)
@@ -123,18 +132,22 @@ class _Course:
         self.folder: RunFolder | None = None
         if options.output is not None:
             self.folder = RunFolder.open(
-                options.output, resume=False, retry_failed=False, shard=None, settings_digest=self.digest
+                options.output,
+                resume=options.resume,
+                retry_failed=options.retry_failed,
+                shard=options.shard,
+                settings_digest=self.digest,
             )
             stack.callback(self.folder.close)
         self.reader = stack.enter_context(ModelReader(options.settings))
         self.solver = stack.enter_context(Solver(options.settings))
-        self.rows = self.verified = self.readable = 0
+        self.rows = self.verified = self.readable = self.kept = 0
         self.models_done: list[Row] = []
         for note in discovery.notes:
             listen(Note(note))
 
     def models(self) -> Iterator[tuple[Source, LinearProgram | str]]:
-        """Yields each input with its LP, or with why there is none."""
+        """Yields each input with its LP, or with why there is none; not those whose rows an earlier run has left."""
         sources = {i.index: Source(i.name, i.shown) for i in self.inputs}
         for found in self.inputs:
             if found.duplicate_of is not None:
@@ -142,10 +155,40 @@ class _Course:
             elif found.problem:
                 yield sources[found.index], found.problem
         wanted = (i for i in self.inputs if i.duplicate_of is None and not i.problem)
-        for outcome in self.reader.read(ReadRequest.of(i, self.options.stdin) for i in wanted):
+        for outcome in self.reader.read(self._request(i) for i in wanted):
             self.listen(InputRead())
             source = replace(sources[outcome.key], input_digest=outcome.input_digest, warnings=tuple(outcome.warnings))
+            row = self._earlier(source.name) if outcome.unchanged else None
+            if row is not None:
+                self._keep(row)
+                continue
             yield source, outcome.error if outcome.lp is None else outcome.lp
+
+    def _request(self, found: Input) -> ReadRequest:
+        known = self.folder.known_digest(found.name) if self.folder is not None and self._earlier(found.name) else None
+        return ReadRequest.of(found, self.options.stdin, known)
+
+    def _earlier(self, name: str) -> Row | None:
+        """Returns the row of a model that an earlier run has left, which comes after all others of the model; None where there
+        is none that can be used again, or the new model is to go elsewhere too."""
+        digest = None if self.folder is None else self.folder.known_digest(name)
+        row = None if self.folder is None or digest is None else self.folder.reusable(name, digest)
+        if row is None or self.folder is None or self.options.write_model is not None or row["kind"] != "model":
+            return None
+        written = row["model_file"]
+        return row if written is None or (self.folder.path / str(written)).is_file() else None
+
+    def _keep(self, row: Row) -> None:
+        """Takes over what an earlier run has left of a model."""
+        self.listen(RowReady(row, json_line(row)))
+        self.readable += row["status"] != Status.UNREADABLE
+        self.kept += 1
+        self._count(row)
+
+    def _count(self, row: Row) -> None:
+        self.rows += 1
+        self.verified += bool(row["verified"])
+        self.models_done.append(row)
 
     def study_model(self, source: Source, model: LinearProgram | str) -> Studied:
         """Returns what the study of a model came to; an error is the row of the model."""
@@ -156,22 +199,28 @@ class _Course:
             rows, row, changed = self.study.study(model, source, self.digest, self.solver, self.listen)
         except ModelError as error:
             row = study_row(self.study.fields, "model", source, self.digest) | {"error": str(error)}
-            return [], row | {"status": "numerical_error", "warnings": list(source.warnings)}, None
+            return [], row | {"warnings": list(source.warnings)}, None
         return rows, row | {"warnings": list(source.warnings)}, changed
 
     def record(self, rows: list[Row], row: Row, changed: LinearProgram | None) -> None:
         """Writes the new model, then the rows, and tells whoever listens."""
         row["model_file"] = self._write_model(str(row["name"]), changed)
+        if self.folder is not None:
+            self.folder.forget_parts(str(row["name"]), str(row["input"]))
         for each in (*rows, row):
             if self.folder is not None:
                 self.folder.append(each)
             self.listen(RowReady(each, json_line(each)))
+        picture = None if self.folder is None else self.study.draw(rows, row)
+        if self.folder is not None and picture is not None:
+            self.folder.write_atomic(f"figures/{row['name']}.svg", picture.encode("utf-8", "replace"))
         self.listen(Note(self.study.words(row)))
-        self.rows += len(rows) + 1
-        self.verified += bool(row["verified"])
-        self.models_done.append(row)
+        self.rows += len(rows)
+        self._count(row)
 
     def _write_model(self, name: str, changed: LinearProgram | None) -> str | None:
+        if changed is None and self.options.write_model is not None:
+            self.listen(Note(f"no new bounds, so {self.options.write_model} is not written"))
         if changed is None or (self.folder is None and self.options.write_model is None):
             return None
         try:
@@ -181,8 +230,6 @@ class _Course:
             return None
         if self.options.write_model is not None:
             path = self.options.write_model
-            if path.is_dir():
-                raise OutputError(f"{path} is a folder; --write-model expects the name of a file")
             with output_errors(path):
                 write_beside(path.with_name(f".{path.name}.part"), path, [data])
         if self.folder is None:
@@ -196,8 +243,9 @@ class _Course:
         code = 3 if not self.readable else int(self.verified < done)
         settings = settings_record(self.options.settings)
         report: Row = {"schema_version": SCHEMA_VERSION, "study": self.study.name, "state": "finished", "exit_code": code}
-        report |= {"models": done, "rows": self.rows, "verified": self.verified, "results": self.models_done}
+        report |= {"models": done, "rows": self.rows, "verified": self.verified, "kept": self.kept, "results": self.models_done}
         report |= {"wall_time": round(time.perf_counter() - self.options.started, 6), "settings": settings}
+        report |= {"shard": list(self.options.shard) if self.options.shard else None}
         report |= {"options": {k: v if v is None else str(v) for k, v in asdict(self.study.options).items()}}
         report |= {"stage_times": {k: round(v, 6) for k, v in self.solver.stages.seconds.items()}}
         report |= {"settings_digest": self.digest, "versions": versions(), "machine": machine()}

@@ -6,20 +6,20 @@ Each model has one row of kind `model`; before it come its candidates, or its co
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from batchlp_cli.batch import Field
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.report.rows import SCHEMA_VERSION, Row, Source, finite
 from batchlp_cli.solution import Status
-from batchlp_cli.studies.branching import BranchResult, Candidate, Child
+from batchlp_cli.studies.branching import BranchResult, Candidate, Child, ChildState
 from batchlp_cli.studies.tightening import Range, TightenResult
 
 _COMMON = ("schema_version", "kind", "name", "input", "status", "verified", "sense")
 _MODEL = ("rows", "columns", "integer_columns", "iterations", "solve_time", "choice", "reason", "notes", "warnings", "error")
 _FILES = ("model_file", "input_digest", "settings_digest")
-_CHILD = ("bound", "value", "state", "verified", "backend", "iterations", "solve_time")
+_CHILD = ("bound", "value", "upper", "state", "verified", "backend", "iterations", "solve_time")
 
 BRANCH_FIELDS = (
     *_COMMON, "column", "x", "place", "score", "score_upper", "contender", "fixed",
@@ -31,6 +31,9 @@ TIGHTEN_FIELDS = (
     *_COMMON, "column", "row", "minimum", "maximum", "minimum_state", "maximum_state", "old_minimum", "old_maximum", "changed",
     "optimum", "rounds", "changed_bounds", "solved", "filtered", *_MODEL, *_FILES,
 )  # fmt: skip
+
+
+NO_CUTS = "the root is the plain relaxation: no cuts are added"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ def branch_rows(result: BranchResult, source: Source, digest: str) -> tuple[list
     tries = [t for child in children for t in child.tries]
     model = study_row(BRANCH_FIELDS, "model", source, digest) | _about(lp)
     verified = verdict.verified and all(child.verified for child in children)
-    notes = [*result.notes, "the root is the plain relaxation: no cuts are added"]
+    notes = [*result.notes, NO_CUTS]
     if result.closed:
         notes.append("both children of a column are pruned: the model has no solution of interest")
     model |= {"status": solution.status.value, "verified": verified, "notes": notes, "choice": result.choice or None}
@@ -128,6 +131,7 @@ def _child(child: Child, sign: float) -> Row:
     return {
         "bound": finite(sign * child.bound),
         "value": finite(sign * child.value),
+        "upper": finite(sign * child.high),
         "state": child.state.value,
         "verified": child.verified,
         "backend": last.backend if last else "root duals",
@@ -166,7 +170,7 @@ def branch_words(row: Mapping[str, object]) -> str:
         return f"{row['input']}: {row['error']}"
     parts = [f"{row['input']}: root {row['status']}"]
     parts += [f"value {number_text(row['root_value'])}"] if row["root_value"] is not None else []
-    parts += [f"{row['candidates']} candidates"] if row["candidates"] is not None else []
+    parts += [_candidates_words(row)] if row["candidates"] is not None else []
     contenders = row["contenders"]
     assert isinstance(contenders, list)
     if row["best"] is not None:
@@ -174,7 +178,17 @@ def branch_words(row: Mapping[str, object]) -> str:
         parts.append(f"best {row['best']} ({more})")
     fixings = row["fixings"]
     parts += [f"{len(fixings)} bounds fixed"] if isinstance(fixings, list) and fixings else []
+    notes = row["notes"]
+    parts += [note for note in notes if note != NO_CUTS] if isinstance(notes, list) else []
     return "; ".join([*parts, *([str(row["reason"])] if row["reason"] else [])])
+
+
+def _candidates_words(row: Mapping[str, object]) -> str:
+    if row["candidates"] or row["root_value"] is None:
+        return f"{row['candidates']} candidates"
+    return "no candidates: " + (
+        "no integer column is fractional" if row["integer_columns"] else "the model has no integer columns"
+    )
 
 
 def tighten_words(row: Mapping[str, object]) -> str:
@@ -184,6 +198,35 @@ def tighten_words(row: Mapping[str, object]) -> str:
     parts = [f"{row['input']}: {row['status']}", f"{row['changed_bounds']} bounds changed"]
     parts += [f"{row['solved']} LPs solved, {row['filtered']} ends filtered, {row['rounds']} rounds"]
     return "; ".join([*parts, *([str(row["reason"])] if row["reason"] else [])])
+
+
+def draw_branching(rows: Sequence[Row], model: Row) -> str | None:
+    """Returns the candidates of a model as SVG; None where there are none, or no matplotlib."""
+    root = model["root_value"]
+    if not rows or not isinstance(root, float):
+        return None
+    try:
+        from batchlp_cli.report.figures.candidates import Gains, draw_candidates
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "matplotlib":
+            raise
+        return None
+    sides = [(_gains(row, "down", root), _gains(row, "up", root)) for row in rows]
+    drawn = [Gains(str(row["column"]), *both, bool(row["contender"])) for row, both in zip(rows, sides, strict=True)]
+    about = f"{model['name']}: {len(rows)} candidates, best first; the root's value is {number_text(root)}"
+    words = {True: "; a star marks those that might be better than the first", False: ""}
+    return draw_candidates(drawn, "candidates", about + words[any(g.unsure for g in drawn)])
+
+
+def _gains(row: Row, side: str, root: float) -> tuple[float, float] | str:
+    """Returns what a child gains over the root, least and most as far as they are known, or why it is pruned."""
+    state, sign = row[f"{side}_state"], -1.0 if row["sense"] == "max" else 1.0
+    if state in (ChildState.INFEASIBLE, ChildState.CUTOFF):
+        return str(state)
+    ends = [row[f"{side}_{key}"] for key in ("bound", "upper")]
+    low, high = (max(sign * (end - root), 0.0) if isinstance(end, float) else None for end in ends)
+    low = 0.0 if low is None else low
+    return low, math.inf if high is None else max(low, high)
 
 
 _SIDES = ("bound", "value", "state")

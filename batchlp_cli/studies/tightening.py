@@ -22,9 +22,10 @@ from batchlp_cli.batch import Changes, LPBatch
 from batchlp_cli.dispatch import choose_backend
 from batchlp_cli.errors import ModelError, UsageError
 from batchlp_cli.events import Listen, Progress
+from batchlp_cli.nearness import worth_of_violations
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import BackendName
-from batchlp_cli.solution import Solution, Status
+from batchlp_cli.solution import Solution, Status, Verdict
 from batchlp_cli.solving import Solver, Tries
 from batchlp_cli.studies.choosing import choose
 from batchlp_cli.studies.filtering import Ends, sweep
@@ -33,7 +34,7 @@ INTEGRALITY = 1e-6
 """How far a safe bound of an integer column may pass an integer and still be rounded to it: MIP solvers allow as much."""
 
 LOOSE = 5e-7
-"""A bound this far from the value of the verified point is solved for once more, with tightened tolerances."""
+"""A bound this far from what the value may be by the verified point is solved for once more, with tightened tolerances."""
 
 PAD = 1e-9
 """What a tightened bound of a continuous column is moved outwards by, relative to 1 + its size, when it is put into a model."""
@@ -208,12 +209,12 @@ class Tightening:
         self.choice = choice.reason
         again: list[int] = []
         points: list[Vector] = []
-        for member, tries in self.solver.solve_batch(batch, choice.backend, warm_start=self._warm_start(base)):
+        settings = replace(self.solver.settings, near=True)
+        for member, tries in self.solver.solve_batch(batch, choice.backend, settings=settings, warm_start=self._warm_start(base)):
             self.solved += 1
             self._take_in(ends[member], tries, points)
             solution, verdict = tries[-1]
-            loose = verdict.objective is not None and not verdict.objective - verdict.dual_bound <= LOOSE
-            if loose and not solution.method.endswith("careful"):
+            if is_loose(batch.member(member), solution, verdict) and not solution.method.endswith("careful"):
                 again.append(member)
         careful = replace(self.solver.settings, careful=True)
         if again and not self.infeasible:
@@ -302,6 +303,14 @@ class Tightening:
             old_low, old_high = float(old[0][index]), float(old[1][index])
             found.append(Range(index, is_row, old_low, old_high, max(low, old_low), min(high, old_high), *states))
         return found
+
+
+def is_loose(lp: LinearProgram, solution: Solution, verdict: Verdict) -> bool:
+    """Tells whether a bound may be further below its optimum than is allowed: the value of a point that is not quite feasible
+    may be too low as well."""
+    if verdict.objective is None or solution.x is None or solution.y is None:
+        return False
+    return not verdict.objective + worth_of_violations(lp, solution.x, solution.y) - verdict.dual_bound <= LOOSE
 
 
 def slack_optimum(optimum: float, fraction: float) -> float:

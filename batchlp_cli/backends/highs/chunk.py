@@ -1,6 +1,7 @@
 """Many members of a batch in one task: what a basis that is known already decides needs no solver, the rest goes to the session.
 
-Bases are tried while that saves time, which is measured; so a batch whose members have nothing in common loses little.
+Bases are tried while that saves time, which is measured; so a batch whose members have nothing in common loses little. Where
+they save none, members of a wide LP are sifted, while that saves time.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from batchlp_cli.backends.highs.session import Mode, Session
 from batchlp_cli.backends.highs.sharing import Bunch, SharedBasis
+from batchlp_cli.backends.highs.sifting import Sifted, Sifter, suits
 from batchlp_cli.batch import Changes, Indices
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import SolveSettings
@@ -37,8 +39,8 @@ class ChunkTask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkAnswer:
-    """claims: of the members that a solver solved. shared: [s] the others, x: [s, n], basis: [s] rows of y [b, m] and r [b, n];
-    seconds: what each of them took."""
+    """claims: of the members that a solver solved; sifted: of those that it solved over a few columns. shared: [s] the others,
+    x: [s, n], basis: [s] rows of y [b, m] and r [b, n]; seconds: what each of them took."""
 
     claims: list[tuple[int, Solution]]
     shared: Indices
@@ -47,10 +49,11 @@ class ChunkAnswer:
     y: Vector
     r: Vector
     seconds: float
+    sifted: list[Sifted] = field(default_factory=list)
 
     def solutions(self) -> list[tuple[int, Solution]]:
         """Returns the claim of every member."""
-        found = self.claims
+        found = [*self.claims, *(answer for part in self.sifted for answer in part.solutions())]
         for member, x, k in zip(self.shared.tolist(), self.x, self.basis.tolist(), strict=True):
             claim = Solution(Status.OPTIMAL, x=x, y=self.y[k], r=self.r[k], seconds=self.seconds, backend="highs", method=METHOD)
             found.append((member, claim))
@@ -86,6 +89,7 @@ class ChunkSolver:
         self._solve_seconds = 1e-3  # of a member in the solver, of late
         self._new, self._spent, self._saved = 0, 0.0, 0.0
         self._skipped = 0
+        self._sifter = Sifter(base, settings) if suits(base, settings) else None
 
     def solve(self, session: Session, changes: Changes, members: int, mode: Mode) -> ChunkAnswer:
         """Returns the claims of all members."""
@@ -93,6 +97,7 @@ class ChunkSolver:
         left: Indices = np.arange(members, dtype=np.int64)
         found = _Found()
         claims: list[tuple[int, Solution]] = []
+        sifted: list[Sifted] = []
         started = time.perf_counter()
         if bunch is not None:
             for known in sorted(self._known, key=lambda k: -k.share):
@@ -100,21 +105,32 @@ class ChunkSolver:
                     left, _ = self._try(known, bunch, left, found)
         sharing = time.perf_counter() - started
         while left.size:
+            if claims and self._sifter is not None and self._sifter.pays(self._solve_seconds) and not self._sharing_pays(bunch):
+                parts, stuck, left = self._sifter.solve(changes, left)
+                sifted += parts
+                claims += [(k, session.solve(changes.of_member(k), mode, self._settings)) for k in stuck.tolist()]
+                continue
             member, left = int(left[0]), left[1:]
-            explores = bunch is not None and left.size > 0 and self._explores()
+            explores = left.size > 0 and self._explores(bunch)
             claim = session.solve(changes.of_member(member), mode, self._settings, want_basis=explores)
             claims.append((member, claim))
             self._solve_seconds += 0.1 * (claim.seconds - self._solve_seconds)
+            if self._sifter is not None:
+                self._sifter.note(claim)
             if explores and bunch is not None and claim.status is Status.OPTIMAL and claim.basis is not None:
                 begun = time.perf_counter()
                 left = self._learn(claim, bunch, left, found)
                 sharing += time.perf_counter() - begun
-        return self._answer(claims, found, sharing)
+        return self._answer(claims, sifted, found, sharing)
 
-    def _explores(self) -> bool:
+    def _sharing_pays(self, bunch: Bunch | None) -> bool:
+        """Tells whether the basis of every member is tried on the others."""
+        return bunch is not None and (self._new < TRIALS or self._saved > self._spent)
+
+    def _explores(self, bunch: Bunch | None) -> bool:
         """Tells whether the basis of the next member is kept and tried: while that pays, else now and then."""
-        if self._new < TRIALS or self._saved > self._spent:
-            return True
+        if bunch is None or self._sharing_pays(bunch):
+            return bunch is not None
         self._skipped += 1
         return self._skipped % RARELY == 0
 
@@ -149,7 +165,7 @@ class ChunkSolver:
         known.note(hits.size, left.size, time.perf_counter() - begun)
         return left[~fits], int(hits.size)
 
-    def _answer(self, claims: list[tuple[int, Solution]], found: _Found, seconds: float) -> ChunkAnswer:
+    def _answer(self, claims: list[tuple[int, Solution]], sifted: list[Sifted], found: _Found, seconds: float) -> ChunkAnswer:
         m, n = self._base.m, self._base.n
         count = sum(part.size for part in found.members)
         return ChunkAnswer(
@@ -160,4 +176,5 @@ class ChunkSolver:
             y=np.array([basis.y for basis in found.bases]).reshape(-1, m),
             r=np.array([basis.r for basis in found.bases]).reshape(-1, n),
             seconds=seconds / count if count else 0.0,
+            sifted=sifted,
         )

@@ -29,7 +29,7 @@ class Convoy:
         self.course = course
         self._id, self._batch, self._jobs = batch_id, batch, jobs
         self._out: dict[tuple[int, ...], float] = {}  # chunks that workers have, with the time at which each was given
-        self._shared = 0
+        self._shared, self._sifted = 0, 0
 
     @staticmethod
     def suits(batch: LPBatch, settings: SolveSettings) -> bool:
@@ -74,6 +74,7 @@ class Convoy:
             return []
         answers = cast(ChunkAnswer, outcome.value)
         self._shared += answers.shared.size
+        self._sifted += sum(part.members.size for part in answers.sifted)
         return [(members[k], claim) for k, claim in answers.solutions()]
 
     def leave(self, slot: int) -> None:
@@ -126,6 +127,10 @@ class Convoy:
         return self.course.is_at_work(member) or any(member in members for members in list(self._out))
 
     def choice(self) -> str:
-        """Returns the choice of mode, and how many members needed no solver, in words."""
-        words = self.course.choice()
-        return f"{words}; {self._shared} of {len(self._batch)} members by the basis of another one" if self._shared else words
+        """Returns the choice of mode in words, and how many members needed no solver, or one of a few columns only."""
+        members = len(self._batch)
+        ways = [
+            f"{self._shared} of {members} members by the basis of another one" if self._shared else "",
+            f"{self._sifted} of {members} members sifted: solved over a few columns, the others priced" if self._sifted else "",
+        ]
+        return "; ".join(words for words in (self.course.choice(), *ways) if words)

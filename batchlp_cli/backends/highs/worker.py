@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from batchlp_cli.backends.highs.chunk import ChunkAnswer, ChunkSolver, ChunkTask
 from batchlp_cli.backends.highs.session import Mode, Session
 from batchlp_cli.batch import Changes
+from batchlp_cli.memory import keep_freed_memory
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Basis, Solution
@@ -36,6 +37,7 @@ class MemberTask:
 
 def make_handler() -> Callable[[object], Solution | ChunkAnswer]:
     """Returns the function that a worker process calls for each member."""
+    keep_freed_memory()
     opening: Opening | None = None
     batch_id: int | None = None
     session: Session | None = None

@@ -19,6 +19,7 @@ from batchlp_cli.backends.pdhg.polish import Point, best_point, repair
 from batchlp_cli.backends.pdhg.reduction import Reduction
 from batchlp_cli.backends.pdhg.scaling import ScaledMatrix
 from batchlp_cli.batch import LPBatch
+from batchlp_cli.nearness import is_near
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import SETTLED, Solution, Status
@@ -203,10 +204,18 @@ class Course:
         errors = termination.errors_of(given, self.reduction.restoration.At, x, y)
         if entry.ray is not None:
             return bool(termination.merit(errors[:1])[0] <= p.margin * tol)  # only a feasible point is asked for
-        if not float(termination.merit(errors)[0]) <= p.margin * tol:
+        merit = float(termination.merit(errors)[0])
+        if not merit <= p.margin * tol:
             return False
         entry.marginal = termination.sensitivity(given, x, y) > p.most_slope and not self._is_feasible(entry, given, x)
-        return not entry.marginal
+        return not entry.marginal and (not self.settings.near or self._near(given, x, y, merit))
+
+    def _near(self, given: LinearProgram, x: Vector, y: Vector, merit: float) -> bool:
+        """Tells whether a point that meets the tolerances is near enough for studies, or as near as is worth waiting for."""
+        tol = self.settings.tol
+        if merit <= self.parameters.termination.strictest * tol:
+            return True
+        return is_near(given, x, y, self.prover.bound(given, y), tol)
 
     def _is_feasible(self, entry: Entry, given: LinearProgram, x: Vector) -> bool:
         """Tells whether the member as given has a point near x that is feasible up to rounding."""

@@ -25,7 +25,8 @@ class TerminationParameters:
     relative change of all row bounds, above which an optimum is claimed only if a point is at hand that is feasible up to
     rounding, with a relative primal residual up to `exact`: an LP that is infeasible by less than the tolerance has optima
     within tolerance, whose prices are large (default 50 and 1e-11; 66 of Netlib's 69 optima are below 30; cplex2, which is
-    infeasible by 3e-10, has 100 and more).
+    infeasible by 3e-10, has 100 and more). strictest: where `near` is asked for, share of the tolerance from which points are
+    taken that are not near (default 0.01).
     """
 
     margin: float = 0.99
@@ -34,6 +35,7 @@ class TerminationParameters:
     stricter: float = 0.5
     most_slope: float = 50.0
     exact: float = 1e-11
+    strictest: float = 0.01
 
 
 @dataclass(slots=True, eq=False)

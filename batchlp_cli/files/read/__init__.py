@@ -1,6 +1,7 @@
 """Reads models in worker processes, so that neither a crash nor a hang of native code nor a bomb ends the run.
 
-LPs with equal matrices share one matrix object, and those with equal names one tuple: a worker sends each only once.
+LPs with equal matrices share one matrix object, and those with equal names one tuple: a worker sends each only once. Nor does it
+send vectors that the LP before had, so the LPs of a family share these too.
 `worker.py` is what a worker does with one model; `decompress` and `refuse` are its leaves.
 """
 
@@ -13,10 +14,10 @@ from types import TracebackType
 from typing import Generic, TypeVar, cast
 
 from batchlp_cli.errors import ModelError
-from batchlp_cli.files.read.messages import Answer, Names, Numbers, ReadOutcome, ReadRequest, Work
+from batchlp_cli.files.read.messages import VECTORS, Answer, Names, Numbers, ReadOutcome, ReadRequest, Work
 from batchlp_cli.files.read.spool import remove_leftovers, remove_spool, spool_folders
 from batchlp_cli.matrix import Csr
-from batchlp_cli.problem import LinearProgram
+from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.processes import Ending, Outcome, Task, WorkerPool
 from batchlp_cli.settings import SolveSettings
 
@@ -84,6 +85,7 @@ class ModelReader:
         kept_bytes = max(LEAST_KEPT_BYTES, settings.memory_bytes // 16)
         self._matrices: Kept[Csr] = Kept(kept_bytes)
         self._names: Kept[Names] = Kept(kept_bytes)
+        self._latest: dict[str, tuple[int, dict[str, Vector]]] = {}
 
     def __enter__(self) -> ModelReader:
         return self
@@ -160,18 +162,29 @@ class ModelReader:
         size = MATRIX_BYTES * answer.matrix.nnz if answer.matrix is not None else 0
         matrix = self._matrices.take(answer.matrix_digest, answer.matrix, size)
         names = self._names.take(answer.names_digest, answer.names, answer.names.memory_bytes if answer.names else 0)
-        if matrix is None or names is None:
+        vectors = self._vectors(numbers)
+        if matrix is None or names is None or len(vectors) < len(VECTORS):
             return None
         try:
             lp = LinearProgram(
                 name=request.name,
                 A=matrix.as_scipy_later(),
-                **{field: getattr(numbers, field) for field in numbers.__slots__},
-                **names._asdict(),
+                offset=numbers.offset,
+                maximize=numbers.maximize,
+                **{**names._asdict(), **vectors},
             )
         except ModelError as error:
             return replace(read, error=str(error))
         return replace(read, lp=lp, matrix_digest=answer.matrix_digest)
+
+    def _vectors(self, numbers: Numbers) -> dict[str, Vector]:
+        """Returns the vectors of an answer with those of the worker's answer before; some are missing if that never came."""
+        number, known = self._latest.pop(numbers.worker, (0, {}))
+        vectors = {**known, **numbers.vectors} if number == numbers.number - 1 else numbers.vectors
+        self._latest[numbers.worker] = numbers.number, vectors
+        if len(self._latest) > self._settings.jobs:
+            del self._latest[next(iter(self._latest))]  # of a worker that is no more
+        return vectors
 
     def _in_words(self, outcome: Outcome) -> str:
         if outcome.ending is Ending.TIMED_OUT:

@@ -13,6 +13,8 @@ from batchlp_cli.matrix import Csr
 from batchlp_cli.problem import LinearProgram, Mask, Vector
 from batchlp_cli.settings import NegativeUpper
 
+VECTORS = ("c", "row_lower", "row_upper", "col_lower", "col_upper")
+
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
@@ -72,7 +74,7 @@ class Names(NamedTuple):
 class Work:
     """A request as a worker gets it: its limit, spool folders to try in turn, what a negative upper bound means in MPS.
 
-    resend: send matrix and names even if they were sent before.
+    resend: send matrix, names and all vectors even if they were sent before.
     """
 
     request: ReadRequest
@@ -84,13 +86,15 @@ class Work:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """The vectors of an LP, stored for minimisation; fields as in LinearProgram."""
+    """What else an LP holds, stored for minimisation. vectors: by the names of LinearProgram, those of VECTORS; one that equals
+    the vector of the worker's answer before, bit for bit, is left out.
 
-    c: Vector
-    row_lower: Vector
-    row_upper: Vector
-    col_lower: Vector
-    col_upper: Vector
+    worker, number: who sent this, and how many answers with numbers it has sent with this one.
+    """
+
+    worker: str
+    number: int
+    vectors: dict[str, Vector]
     offset: float
     maximize: bool
 

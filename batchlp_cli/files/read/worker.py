@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import secrets
 import stat
 from collections import OrderedDict
 from collections.abc import Callable
@@ -13,13 +14,14 @@ from batchlp_cli.errors import ModelError, ReadError
 from batchlp_cli.files.decompress import decompress
 from batchlp_cli.files.inputs import ModelFormat
 from batchlp_cli.files.mps_family import FamilyReader
-from batchlp_cli.files.read.messages import Answer, Names, Numbers, ReadRequest, Work, digest_matrix, digest_names
+from batchlp_cli.files.read.messages import VECTORS, Answer, Names, Numbers, ReadRequest, Work, digest_matrix, digest_names
 from batchlp_cli.files.refuse import refuse_what_is_no_lp, refuse_what_is_no_text
 from batchlp_cli.matrix import Csr
-from batchlp_cli.problem import LinearProgram
+from batchlp_cli.problem import LinearProgram, Vector
 
 REMEMBERED = 64
 MOST_WARNINGS = 10
+MOST_CHARACTERS = 1000
 
 
 class Sent:
@@ -63,11 +65,33 @@ class Digests:
         return self._names[0][1]
 
 
+class Vectors:
+    """The vectors that this worker sent last: files of a family share most of theirs, which need not be sent again."""
+
+    def __init__(self) -> None:
+        self._worker = secrets.token_hex(8)
+        self._number = 0
+        self._last: dict[str, Vector] = {}
+
+    def of(self, lp: LinearProgram, resend: bool) -> Numbers:
+        """Returns the numbers of an LP without the vectors that the last one had, or with all of them."""
+        vectors: dict[str, Vector] = {name: getattr(lp, name) for name in VECTORS}
+        new = {name: v for name, v in vectors.items() if resend or not _same_bits(v, self._last.get(name))}
+        self._last = vectors
+        self._number += 1
+        return Numbers(self._worker, self._number, new, lp.offset, lp.maximize)
+
+
+def _same_bits(a: Vector, b: Vector | None) -> bool:
+    return a is b or (b is not None and len(a) == len(b) and a.tobytes() == b.tobytes())
+
+
 class Reader:
     """What a worker keeps from file to file: the last bases of families, and what it has sent."""
 
     def __init__(self) -> None:
         self._sent = Sent()
+        self._vectors = Vectors()
         self._digests = Digests()
         self._families = FamilyReader()
 
@@ -82,7 +106,7 @@ class Reader:
             text = decompress(raw, request.compression, work.limit_bytes, request.name)
             lp, warnings = self._read_text(text, work)
         except ModelError as error:
-            return Answer(digest, error=str(error))
+            return Answer(digest, error=_cut(str(error)))
         return self._answer(lp, digest, _shortened(warnings), work.resend)
 
     def _read_text(self, text: bytes, work: Work) -> tuple[LinearProgram, tuple[str, ...]]:
@@ -102,11 +126,10 @@ class Reader:
         names = Names(lp.integer, lp.row_names, lp.col_names)
         matrix_digest, names_digest = self._digests.of_matrix(lp.rows), self._digests.of_names(names)
         matrix_known, names_known = self._sent.before(matrix_digest), self._sent.before(names_digest)
-        vectors = (lp.c, lp.row_lower, lp.row_upper, lp.col_lower, lp.col_upper)
         return Answer(
             input_digest=digest,
             warnings=warnings,
-            numbers=Numbers(*vectors, lp.offset, lp.maximize),
+            numbers=self._vectors.of(lp, resend),
             matrix_digest=matrix_digest,
             matrix=None if matrix_known and not resend else lp.rows,
             names_digest=names_digest,
@@ -120,11 +143,19 @@ def make_handler() -> Callable[[Work], Answer]:
 
 
 def _shortened(warnings: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the first warnings, and how many more there are."""
+    """Returns the first warnings, each of a fair length, and how many more there are."""
+    warnings = tuple(map(_cut, warnings))
     if len(warnings) <= MOST_WARNINGS:
         return warnings
     more = len(warnings) - MOST_WARNINGS + 1
     return (*warnings[: MOST_WARNINGS - 1], f"and {more} warnings more, the last: {warnings[-1]}")
+
+
+def _cut(text: str) -> str:
+    """Returns a message without its middle where that is long, as where it quotes a name of a megabyte."""
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    return f"{text[: MOST_CHARACTERS // 2]} ... {text[-MOST_CHARACTERS // 2 :]}"
 
 
 def load_bytes(request: ReadRequest, limit_bytes: int) -> bytes:

@@ -1,0 +1,39 @@
+"""Which part of the inputs a run works on: --shard, or that of a SLURM array task."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from batchlp_cli.errors import UsageError
+from batchlp_cli.files.discover import Discovery, shard_inputs
+
+if TYPE_CHECKING:
+    from batchlp_cli.console import Talk
+
+
+def slurm_shard() -> tuple[int, int] | None:
+    """Returns the shard (i, n) of a SLURM array task, or None outside of one."""
+    names = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT")
+    task, count = (os.environ.get(name, "") for name in names)
+    if not (task.isdigit() and count.isdigit() and int(count) > 0):
+        return None
+    first = os.environ.get("SLURM_ARRAY_TASK_MIN", "0")
+    step = os.environ.get("SLURM_ARRAY_TASK_STEP", "1")
+    position = (int(task) - int(first)) // max(1, int(step))
+    if not 0 <= position < int(count):
+        raise UsageError(
+            f"SLURM_ARRAY_TASK_ID is {task} and SLURM_ARRAY_TASK_COUNT {count}, which name no part of the inputs; "
+            "set SLURM_ARRAY_TASK_MIN too, or give --shard i/n"
+        )
+    return position + 1, int(count)
+
+
+def own_part(discovery: Discovery, shard: tuple[int, int] | None, talk: Talk) -> Discovery:
+    """Returns the inputs of a shard (i, n), of None all, and says which part they are."""
+    if shard is None:
+        return discovery
+    i, n = shard
+    part = shard_inputs(discovery, i, n)
+    talk.say(f"shard {i} of {n}: {len(part.inputs)} of {len(discovery.inputs)} inputs (--shard 1/1 takes all)")
+    return part
