@@ -46,7 +46,7 @@ CHILDREN = (
     ("generalised-assignment", "10x100", 128),
     ("capacitated-facility-location", "20x20", 128),
     ("koerkel-ghosh-b", "40x40", 128),
-    ("koerkel-ghosh-c", "40x40", 128),
+    ("koerkel-ghosh-c", "70x70", 128),
 )
 """Families with a size and the most children of its root."""
 

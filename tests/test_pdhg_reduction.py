@@ -18,7 +18,7 @@ from batchlp_cli.backends.pdhg.termination import sensitivity
 from batchlp_cli.batch import Changes, LPBatch
 from batchlp_cli.files.discover import discover
 from batchlp_cli.files.read import ModelReader, ReadRequest
-from batchlp_cli.kkt import verify
+from batchlp_cli.kkt import dual_bound, verify
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Solution, Status
@@ -91,7 +91,7 @@ def test_what_members_disagree_in_stays() -> None:
 def test_presolve_sees_an_impossible_row_and_proves_it() -> None:
     """A row that no point in the box reaches gives a ray that proves the member infeasible, through moved rows too."""
     lp = lp_of("far", [1, 1], [[2, 0], [1, 1]], ([-INF, 8], [4, INF]), ([0, 0], [INF, 3]))
-    (claim,) = solve_all(PdhgBackend(1, PdhgParameters(alone_after=0)), LPBatch.of([lp]), ALONE)
+    (claim,) = solve_all(PdhgBackend(1, PdhgParameters(alone_after=(0,))), LPBatch.of([lp]), ALONE)
     assert claim.status is Status.INFEASIBLE
     judge(LPBatch.of([lp]), [claim])
 
@@ -101,7 +101,7 @@ def test_known_answers_alone(known: object) -> None:
     """Every known LP is decided and proved when each member goes on as an LP of its own at once."""
     lp = known.lp  # type: ignore[attr-defined]
     batch = LPBatch.of([lp])
-    claims = solve_all(PdhgBackend(1, PdhgParameters(alone_after=0)), batch, ALONE)
+    claims = solve_all(PdhgBackend(1, PdhgParameters(alone_after=(0,))), batch, ALONE)
     assert claims[0].status is known.status, claims[0].message  # type: ignore[attr-defined]
     judge(batch, claims)
 
@@ -109,7 +109,7 @@ def test_known_answers_alone(known: object) -> None:
 def test_members_alone_do_not_depend_on_their_mates() -> None:
     """What a member answers after it left the lanes has the same bytes whoever was with it."""
     batch = scenario_batch(3, 9)
-    parameters = PdhgParameters(alone_after=100)
+    parameters = PdhgParameters(alone_after=(100,))
     together = solve_all(PdhgBackend(2, parameters), batch, ALONE)
     for k in range(len(batch)):
         (alone,) = solve_all(PdhgBackend(1, parameters), batch.take([k]), ALONE)
@@ -118,6 +118,29 @@ def test_members_alone_do_not_depend_on_their_mates() -> None:
         assert together[k].x is not None
         assert alone.x is not None
         assert np.asarray(together[k].x).tobytes() == np.asarray(alone.x).tobytes()
+
+
+def test_more_ways_take_no_member_longer() -> None:
+    """Members go on in their lanes beside the LPs of their own, so an answer comes at least as early, once, and is proved."""
+    batch = scenario_batch(3, 9)
+    plain = solve_all(PdhgBackend(1, PdhgParameters(alone_after=())), batch, ALONE)
+    ways = solve_all(PdhgBackend(1, PdhgParameters(alone_after=(50, 100, 100))), batch, ALONE)
+    judge(batch, ways)
+    assert all(a.status is b.status and a.iterations <= b.iterations for a, b in zip(ways, plain, strict=True))
+    assert any(a.iterations < b.iterations for a, b in zip(ways, plain, strict=True))
+
+
+def test_a_member_that_no_way_decides_is_answered_once_all_have_ended() -> None:
+    """At a limit there is one answer, with the best of the ways' dual bounds."""
+    lp = hard_lp(size=30)
+    settings = replace(ALONE, iteration_limit=600)
+    bounds = []
+    for after in ((), (100, 300)):
+        (claim,) = solve_all(PdhgBackend(1, PdhgParameters(alone_after=after)), LPBatch.of([lp]), settings)
+        assert claim.status is Status.ITERATION_LIMIT
+        assert claim.y is not None
+        bounds.append(dual_bound(LPBatch.of([lp]), claim.y[None, :])[0])
+    assert bounds[1] >= bounds[0]
 
 
 def test_polished_points_stay_within_bounds_and_signs() -> None:

@@ -314,6 +314,6 @@ def test_members_leave_their_lanes_once_their_bound_passes_the_cutoff(backend: P
 def test_an_lp_that_is_infeasible_by_a_hair_is_never_optimal(data_dir: Path, tol: float, alone_after: int) -> None:
     """cplex2 has points within any tolerance in use, and no feasible one; its prices give it away, whichever way lanes go."""
     lp = parse_mps((data_dir / "netlib_infeas" / "cplex2.mps").read_bytes(), "cplex2").lp
-    alone = PdhgBackend(1, PdhgParameters(alone_after=alone_after))
+    alone = PdhgBackend(1, PdhgParameters(alone_after=(alone_after,)))
     (claim,) = solve_all(alone, LPBatch.of([lp]), SolveSettings(tol=tol, fallback=False))
     assert claim.status is not Status.OPTIMAL

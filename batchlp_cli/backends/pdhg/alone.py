@@ -1,8 +1,10 @@
-"""Members that the lanes of their batch could not finish go on as LPs of their own, one after the other.
+"""Members that take long in the lanes of their batch go on as LPs of their own, too, beside their lane; the first answer counts.
 
-Each is reduced by its own numbers, scaled anew, held to another rule for its weight, and polished now and then. What becomes of
-it depends on nobody else, so its bits don't either. It is for runs in which nobody else helps (no fallback): a lane alone costs
-several times one of many, and simplex is the better helper for most.
+Each is reduced by its own numbers, scaled anew, held to another rule for its weight, and polished now and then. Which way is the
+short one is luck, so several are gone, begun after different numbers of iterations; the iterations of a member are those of the
+way that gave its answer, and the limit is for each. What becomes of it depends on nobody else, so its bits don't either. It is
+for runs in which nobody else helps (no fallback): a lane alone costs several times one of many, and simplex is the better helper
+for most.
 """
 
 from __future__ import annotations
@@ -19,15 +21,17 @@ from batchlp_cli.backends.pdhg.scaling import scale_matrix
 from batchlp_cli.batch import Changes, LPBatch
 
 
-def run_alone(course: Course) -> None:
-    """Runs the members that left the lanes of a course until none waits, on this thread."""
-    while course.leavers and not course.stop.is_set():
-        try:
-            entry = course.leavers.popleft()  # a deque bears many threads
-        except IndexError:
-            return
-        if entry.number not in course.cancelled:
-            Lanes(open_alone(course, entry), "float64", 1).run()
+def run_tile(lanes: Lanes, course: Course) -> None:
+    """Runs a tile to its end and, a check each in turn, the LPs that members of it go on as, on this thread.
+
+    So all ways of a member have the same iterations behind them at any time, and which is decided first depends on no mate.
+    """
+    ended = object()
+    ways = [lanes.rounds()]
+    while ways:
+        ways = [way for way in ways if next(way, ended) is not ended]
+        ways += [Lanes(open_alone(course, entry), "float64", 1).rounds() for entry in lanes.branches]
+        lanes.branches.clear()
 
 
 def open_alone(course: Course, entry: Entry) -> Course:
@@ -52,7 +56,7 @@ def open_alone(course: Course, entry: Entry) -> Course:
         waiting={"float64": deque([own])},
         entries={"float64": course.kernel.entries(matrix, np.dtype(np.float64))},
         feed=None,
-        leavers=None,
+        branches=False,
         polishes=True,
         width=1,
     )

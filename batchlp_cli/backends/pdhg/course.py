@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any, Protocol
 
@@ -28,6 +28,16 @@ Answer = tuple[int, Solution]
 
 
 @dataclass(slots=True, eq=False)
+class Race:
+    """A member that is on several ways at once. running: how many; best: the best dual bound of those that ended undecided, and
+    what they came to; decided: whether one of them was."""
+
+    running: int = 1
+    best: tuple[float, Solution] | None = None
+    decided: bool = False
+
+
+@dataclass(slots=True, eq=False)
 class Entry:
     """A member that waits for a lane or is in one.
 
@@ -35,6 +45,7 @@ class Entry:
     proved; the lane then looks for a feasible point, without costs. x, y, omega: where to start, None for the batch's
     start. iterations: those of earlier lanes. entered: time.perf_counter() of the first. marginal: it met the tolerance,
     but no feasible point was found. prices: of the y [m] looked at, as of the member given, that with the best dual bound.
+    race: its other ways, shared with them; branched: how many have begun.
     """
 
     member: int
@@ -48,6 +59,8 @@ class Entry:
     marginal: bool = False
     prices: Vector | None = None
     bound: float = -np.inf
+    race: Race | None = None
+    branched: int = 0
 
     @property
     def number(self) -> int:
@@ -79,8 +92,8 @@ class Course:
 
     given: the batch as it was asked for; reduction: what the lanes work on, and the way back. waiting: by precision,
     entries that wait for a lane of that precision. feed: where more members come from, if not all were waiting from the
-    start. cancelled: members that are to leave their lanes without an answer. leavers: entries that are to go on as LPs of
-    their own; None where nobody may. polishes: whether points are polished now and then. width: most lanes of a tile; a
+    start. cancelled: members that are to leave their lanes without an answer. branches: whether members that take
+    long go on as LPs of their own, too. polishes: whether points are polished now and then. width: most lanes of a tile; a
     narrower tile grows to it where more members wait. steps: iterations of the tile that has worked longest.
     """
 
@@ -98,7 +111,7 @@ class Course:
     entries: dict[str, Any]
     feed: Feed | None = None
     cancelled: set[int] = field(default_factory=set)
-    leavers: deque[Entry] | None = None
+    branches: bool = False
     polishes: bool = False
     width: int = 1
     steps: int = 0
@@ -219,6 +232,20 @@ class Course:
         errors = (termination.errors_of(given, restoration.At, restoration.point(given, z), none)[0, 0] for z in points)
         return any(error <= self.parameters.termination.exact for error in errors)
 
+    def branches_off(self, entry: Entry, iterations: int) -> bool:
+        """Tells whether an entry after so many iterations is to begin one more way, and counts it."""
+        after = self.parameters.alone_after if self.branches else ()
+        if entry.branched >= len(after) or iterations < after[entry.branched]:
+            return False
+        entry.branched += 1
+        return True
+
+    def branch(self, entry: Entry, x: Vector, y: Vector, iterations: int) -> Entry:
+        """Returns a second way of an entry, from x, y of its member as given after so many iterations."""
+        entry.race = entry.race or Race()
+        entry.race.running += 1
+        return replace(entry, x=x, y=y, omega=None, iterations=iterations)
+
     def keep_bound(self, entry: Entry, y: Vector) -> None:
         """Remembers prices y [m] of the member as given where their dual bound is the best so far.
 
@@ -246,6 +273,24 @@ class Course:
         solution = Solution(
             status, r=r, iterations=entry.iterations + iterations, seconds=seconds, backend="pdhg", method=method, **given
         )
+        self._settle(entry, solution)
+
+    def _settle(self, entry: Entry, solution: Solution) -> None:
+        """Puts a member's answer; one that is undecided waits for the member's other ways, whose best is taken."""
+        race = entry.race
+        if race is not None:
+            race.running -= 1
+            if race.decided:
+                return
+            race.decided = solution.status in SETTLED
+            if race.decided:
+                self.cancelled.add(entry.number)  # the other ways end without an answer
+            else:
+                if race.best is None or entry.bound > race.best[0]:
+                    race.best = entry.bound, solution
+                if race.running:
+                    return
+                solution = race.best[1]
         self.answers.put((entry.number, solution))
 
 

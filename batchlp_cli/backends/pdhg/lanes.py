@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -46,14 +47,16 @@ class Lanes:
         self._last = precision == "float64"  # no other precision comes after this one
         self._tile = make_tile(course.kernel, course.matrix, course.entries[precision], width, self._dtype)
         self._states = LaneStates.of(width)
+        self.branches: list[Entry] = []
 
     @property
     def width(self) -> int:
         """Number of lanes W."""
         return self._states.width
 
-    def run(self) -> None:
-        """Runs until nobody waits and all lanes are idle, or the course is stopped."""
+    def rounds(self) -> Iterator[None]:
+        """Runs until nobody waits and all lanes are idle, or the course is stopped; pauses after each check, and leaves in
+        `branches`, for the caller to take, the members that are to go on as LPs of their own, too."""
         course = self._course
         watch = course.settings.watch
         while not course.stop.is_set():
@@ -75,6 +78,7 @@ class Lanes:
             self._check(active & ~self._drop_cancelled())
             if watch is not None:
                 watch.worked(begun, int(active.sum()), self.width)
+            yield
 
     def _drop_cancelled(self) -> Mask:
         """Empties the lanes of members that were cancelled; returns those lanes."""
@@ -226,6 +230,7 @@ class Lanes:
         still = moved[Moved.DX_SQUARED] + moved[Moved.DY_SQUARED] == 0
         idle: Mask = np.asarray(termination.stalled(p, self._states.done, merits, self._states.iterations, steps) | still)
         self._give_up(lanes & self._states.active, errors, finite, idle)
+        self._branch(lanes & self._states.active & finite)
         return errors
 
     def _cut_off(self, lanes: Mask, measured: Vector) -> None:
@@ -306,8 +311,7 @@ class Lanes:
         course, now = self._course, time.perf_counter()
         exhausted = self._states.total + course.check_every > course.iteration_limit
         late = np.array([e is not None and now - e.entered > course.settings.time_limit for e in self._states.entries])
-        leaving = (self._states.total >= course.parameters.alone_after) & (course.leavers is not None) & self._last
-        for lane in np.flatnonzero(lanes & (~finite | idle | exhausted | late | leaving)):
+        for lane in np.flatnonzero(lanes & (~finite | idle | exhausted | late)):
             entry = self._states.entry(int(lane))
             x, y = point_of(self._kernel, self._tile, int(lane))
             words = termination.describe(errors, int(lane))
@@ -315,26 +319,24 @@ class Lanes:
                 status, message = Status.TIME_LIMIT, f"time limit; {words}"
             elif exhausted[lane]:
                 status, message = Status.ITERATION_LIMIT, f"iteration limit; {words}"
-            elif leaving[lane] and course.leavers is not None:
-                given = course.given_of(entry)
-                x, y = self._point(entry, given, int(lane)) if finite[lane] else (np.zeros(given.n), np.zeros(given.m))
-                self._hand_on(int(lane), course.leavers, x=x, y=y)
-                continue
             elif not self._last:
                 start = {"x": x, "y": y} if finite[lane] else {}
-                self._hand_on(
-                    int(lane), course.waiting["float64"], omega=float(self._states.weight.omega[lane]) if start else None, **start
-                )
+                omega = float(self._states.weight.omega[lane]) if start else None
+                self._hand_on(int(lane), course.waiting["float64"], omega=omega, **start)
                 continue
             else:
-                why = (
-                    f"stalled: no progress since iteration {self._states.done.best_at[lane]:.0f}"
-                    if finite[lane]
-                    else "not finite"
-                )
-                status, message = Status.NUMERICAL_ERROR, f"{why}; {words}"
+                why = f"stalled: no progress since iteration {self._states.done.best_at[lane]:.0f}"
+                status, message = Status.NUMERICAL_ERROR, f"{why if finite[lane] else 'not finite'}; {words}"
             points = dict(zip("xy", self._point(entry, course.given_of(entry), int(lane)), strict=True)) if finite[lane] else {}
             self._answer(self._states.take(int(lane)), int(lane), status, message=message, **points)
+
+    def _branch(self, lanes: Mask) -> None:
+        """Lets members that take long go on as LPs of their own, too, from where they are."""
+        for lane in np.flatnonzero(lanes & self._last):
+            entry, total = self._states.entry(int(lane)), int(self._states.total[lane])
+            if self._course.branches_off(entry, total):
+                point = self._point(entry, self._course.given_of(entry), int(lane))
+                self.branches.append(self._course.branch(entry, *point, total))
 
     def _hand_on(self, lane: int, queue: deque[Entry], **start: Any) -> None:
         """Empties a lane whose member goes on in another lane, from the given x, y, omega, ray."""

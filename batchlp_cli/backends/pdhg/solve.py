@@ -11,7 +11,7 @@ from queue import SimpleQueue
 
 import numpy as np
 
-from batchlp_cli.backends.pdhg.alone import run_alone
+from batchlp_cli.backends.pdhg.alone import run_tile
 from batchlp_cli.backends.pdhg.certificates import Prover
 from batchlp_cli.backends.pdhg.course import Answer, Course, Entry, Feed
 from batchlp_cli.backends.pdhg.kernels.base import Kernel
@@ -172,7 +172,7 @@ class PdhgBackend:
             answers=SimpleQueue(),
             stop=threading.Event(),
             entries={precision: kernel.entries(matrix, np.dtype(precision)) for precision in precisions},
-            leavers=None if settings.fallback else deque(),
+            branches=not settings.fallback,
             feed=feed,
         )
         return course
@@ -293,12 +293,11 @@ def _drive(course: Course, width: int) -> None:
         for precision in course.waiting:
             while course.waits(precision) and not course.stop.is_set():
                 try:
-                    Lanes(course, precision, width).run()
+                    run_tile(Lanes(course, precision, width), course)
                 except MemoryError:
                     if width == 1:
                         raise
                     course.width = width = max(1, width // 2)
-        run_alone(course)
         course.answers.put(None)
     except BaseException as error:
         course.answers.put(error)
