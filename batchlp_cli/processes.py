@@ -27,6 +27,7 @@ AHEAD_BYTES = 1 << 16  # a pipe holds this much, so that sending ahead to a busy
 QUICK_SECONDS = 0.05  # only workers whose last task was quicker get a task ahead: a long one must not hold up the next
 START_SECONDS = 120.0  # a worker that has not reported by then has failed to start
 START_TRIES = 3
+PAUSE_SECONDS = 0.02  # after which a paused run looks again
 
 
 class Ending(StrEnum):
@@ -142,23 +143,28 @@ class WorkerPool:
         self._wake, self._waker = self._context.Pipe(duplex=False)
         close_at_exit(self)
 
-    def run(self, source: Source, more: Callable[[], bool] | None = None) -> Iterator[Outcome]:
+    def run(
+        self, source: Source, more: Callable[[], bool] | None = None, paused: Callable[[], bool] | None = None
+    ) -> Iterator[Outcome]:
         """Yields the outcome of every task of the source, in any order; ends when the source has nothing for any worker
         and nothing is in flight, or when close() is called. One run at a time.
 
-        While more() is true it waits for wake() instead of ending, and then asks the source again.
+        While more() is true it waits for wake() instead of ending, and then asks the source again. While paused() is true no
+        task is given to a worker.
         """
         try:
             while True:
                 self._cancel()
-                self._feed(source)
-                busy = bool(self._returned) or any(slot.queue for slot in self._slots)
+                pausing = paused is not None and paused()
+                if not pausing:
+                    self._feed(source)
+                busy = pausing or bool(self._returned) or any(slot.queue for slot in self._slots)
                 if self._outcomes:
                     yield self._outcomes.popleft()
                 elif self._closed or not (busy or (more is not None and more())):
                     return
                 else:
-                    self._wait()
+                    self._wait(PAUSE_SECONDS if pausing else float("inf"))
         finally:
             self._abandon()
 
@@ -241,14 +247,14 @@ class WorkerPool:
         if self._failed_starts >= START_TRIES:
             raise WorkerCrash(f"worker processes for {self._factory} do not start ({START_TRIES} tries), the last: {reason}")
 
-    def _wait(self) -> None:
-        """Waits for results, ends of workers, deadlines or close(), and turns what happened into outcomes."""
+    def _wait(self, most: float) -> None:
+        """Waits for results, ends of workers, deadlines or close(), and turns what happened into outcomes; `most` seconds."""
         live = [slot for slot in self._slots if slot.process is not None and slot.connection is not None]
         if not live and self._returned:
             return  # a worker that did not start: its task is given to another
         owners: dict[object, _Slot] = {slot.connection: slot for slot in live}
         owners |= {slot.process.sentinel: slot for slot in live if slot.process is not None}
-        timeout = min((slot.expires() for slot in live), default=float("inf")) - time.monotonic()
+        timeout = min(most, min((slot.expires() for slot in live), default=float("inf")) - time.monotonic())
         happened = wait([*owners, self._wake], None if timeout == float("inf") else max(timeout, 0.0))  # type: ignore[list-item]
         for slot in {id(owners[h]): owners[h] for h in happened if h is not self._wake}.values():
             self._receive(slot)

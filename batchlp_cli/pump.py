@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Iterator
 from typing import TypeVar, cast
+
+from batchlp_cli.backlog import Backlog
 
 T = TypeVar("T")
 _END = object()
 
 
-def ready_lists(items: Iterator[T], most: int = 512) -> Iterator[list[T]]:
+def ready_lists(items: Iterator[T], most: int = 512, backlog: Backlog | None = None) -> Iterator[list[T]]:
     """Yields all items in lists of at most `most`: whatever is ready, and never waiting to fill a list.
 
+    backlog: where items wait, for who wants to know how many do.
     The iterator runs in a thread of its own; an exception that it raises is raised here after the items before it.
     """
-    ready: queue.SimpleQueue[object] = queue.SimpleQueue()
+    ready = (backlog or Backlog(most)).queue
 
     def drain() -> None:
         try:

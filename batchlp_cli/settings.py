@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from batchlp_cli.backlog import Backlog
 from batchlp_cli.errors import UsageError
 from batchlp_cli.watch import Watch
 
@@ -125,6 +126,7 @@ class SolveSettings:
     need not be solved further (set by branching). near: lanes go on from points whose safe bound is not near their value or whose
     rows are off by their own measure, within reason (set by studies). watch: who is told
     of iterates on their way, by backends that have some. starts: where members of lanes begin, by their names in the batch.
+    backlog: the answers that nobody has handled yet; while it is full no member is begun.
     """
 
     backend: BackendName = BackendName.AUTO
@@ -146,6 +148,7 @@ class SolveSettings:
     near: bool = False
     watch: Watch | None = field(default=None, compare=False, repr=False)
     starts: Starts | None = field(default=None, compare=False, repr=False)
+    backlog: Backlog | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.jobs < 1:

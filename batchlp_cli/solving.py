@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from batchlp_cli.backends.base import Backend
+from batchlp_cli.backlog import Backlog
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.dispatch import deserves_second_try, wants_crossover
 from batchlp_cli.kkt import verify
@@ -25,6 +26,11 @@ from batchlp_cli.solution import Solution, Status, Verdict
 
 if TYPE_CHECKING:
     from batchlp_cli.backends.highs.pool import HighsBackend
+
+WAITING_BYTES = 128 << 20
+"""Vectors of claims that may wait for the referee while members are begun."""
+
+LEAST_WAITING = 16
 
 Tried = tuple[Solution, Verdict]
 Tries = list[Tried]
@@ -143,13 +149,19 @@ class Solver:
         self, batches: Sequence[LPBatch], backend: Backend, settings: SolveSettings, warm_start: Solution | None
     ) -> Iterator[tuple[int, int, Tried]]:
         """Yields (batch, member) with the backend's claim and the referee's word on it."""
-        yield from self._judged(batches, _claims(batches, backend, settings, warm_start), settings.tol)
+        backlog = Backlog(_most_waiting(batches))
+        claims = _claims(batches, backend, replace(settings, backlog=backlog), warm_start)
+        yield from self._judged(batches, claims, settings.tol, backlog)
 
     def _judged(
-        self, batches: Sequence[LPBatch], claimed: Iterator[tuple[int, int, Solution]], tol: float
+        self,
+        batches: Sequence[LPBatch],
+        claimed: Iterator[tuple[int, int, Solution]],
+        tol: float,
+        backlog: Backlog | None = None,
     ) -> Iterator[tuple[int, int, Tried]]:
         """Yields claims about members of batches with the referee's word on them, as they come."""
-        claims = ready_lists(claimed)
+        claims = ready_lists(claimed, backlog=backlog)
         matrix: Matrix | None = None  # of the batch judged last; of one only, as memory is bounded
         while True:
             if self._before_waiting is not None:
@@ -166,6 +178,12 @@ class Solver:
                     verdicts = verify(batches[k].take(members), solutions, tol, matrix)
                 for member, solution, verdict in zip(members, solutions, verdicts, strict=True):
                     yield k, member, (solution, verdict)
+
+
+def _most_waiting(batches: Sequence[LPBatch]) -> int:
+    """Returns how many claims may wait for the referee before no member is begun, by the vectors of the largest."""
+    size = max((8 * (batch.base.m + 2 * batch.base.n) for batch in batches), default=1)
+    return max(LEAST_WAITING, WAITING_BYTES // max(1, size))
 
 
 def _claims(

@@ -1,6 +1,7 @@
 """Microseconds per member and iteration of the PDHG kernels, and what share of the machine's copy rate they reach.
 
-Facility location LPs of four sizes, 64 lanes, one core, the best of several runs. Bytes are counted as if every array were read
+Facility location LPs of four sizes, 64 lanes, one core, the best of several runs; beside our kernels `eager`, the formulas in
+plain torch as one would write them first, with costs and bounds a column a member. Bytes are counted as if every array were read
 or written once where a step does so: x, x0, xb, y, y0 and the gathered rows of y and xb; the matrix is left out, since all lanes
 share it. The copy rate is that of numpy.copyto on an array far larger than the cache. Prints JSON lines.
 """
@@ -17,16 +18,41 @@ from typing import Any
 import numpy as np
 import torch
 
-from batchlp_cli.backends.pdhg.kernels.base import Kernel, load_lane, make_tile, set_numbers, set_rates
+from batchlp_cli.backends.pdhg.kernels.base import Kernel, Tile, load_lane, make_tile, set_numbers, set_rates
 from batchlp_cli.backends.pdhg.kernels.numba_kernel import NumbaKernel
-from batchlp_cli.backends.pdhg.kernels.torch_kernel import TorchKernel
+from batchlp_cli.backends.pdhg.kernels.torch_kernel import TorchKernel, lane_numbers
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
 from batchlp_cli.backends.pdhg.scaling import ScalingParameters, scale_matrix
 from batchlp_cli.batch import Changes, LPBatch
 from batchlp_cli.families import facility_location
 
 SIZES = ((10, 30), (20, 60), (30, 100), (50, 200))
-KERNELS: dict[str, Callable[[], Kernel]] = {"torch": TorchKernel, "numba": NumbaKernel}
+
+
+class EagerKernel(TorchKernel):
+    """The rival: sparse matrix times dense matrix, and every formula as in kernels/base.py, on arrays [n, W] and [m, W]."""
+
+    name = "eager"
+
+    def advance(self, tile: Tile, steps: int) -> None:
+        """Takes reflected Halpern steps on every lane."""
+        A, At, *_ = tile.entries
+        c, lv, uv, lc, uc = (a.expand(-1, tile.width).contiguous() for a in lane_numbers(tile.scaled))
+        tau, sigma = tile.tau, tile.sigma
+        for _ in range(steps):
+            k, x, y = tile.k, tile.x, tile.y
+            v = x - tau * (c - At @ y)
+            xh = torch.clip(v, lv, uv)
+            xb = 2 * xh - x
+            t = y / sigma - A @ xb
+            yh = sigma * (t - torch.clip(t, -uc, -lc))
+            yb = 2 * yh - y
+            tile.x = (k + 1) / (k + 2) * xb + tile.x0 / (k + 2)
+            tile.y = (k + 1) / (k + 2) * yb + tile.y0 / (k + 2)
+            tile.k = k + 1
+
+
+KERNELS: dict[str, Callable[[], Kernel]] = {"eager": EagerKernel, "torch": TorchKernel, "numba": NumbaKernel}
 
 
 def copy_rate() -> float:

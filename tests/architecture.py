@@ -31,7 +31,7 @@ ORDER: Mapping[str, Order] = {
         ("exact_implied",),
         ("exact_sums",),
         ("batch", "solution", "settings", "processes", "interrupts", "events", "pump", "nearness"),
-        ("problem", "worker", "status", "watch"),
+        ("problem", "worker", "status", "watch", "backlog"),
         ("cache", "errors", "matrix", "memory", "__init__"),
     ),
     "commands": (

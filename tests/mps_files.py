@@ -58,12 +58,18 @@ def mps_files(draw: st.DrawFn, rows: int = 6, columns: int = 60) -> bytes:
     sections = [["RHS"], ["RANGES"], ["BOUNDS"]]
     for section, word in zip(sections[:2], ("rhs  ", "rng  "), strict=True):
         chosen = [name for name in ["cost", *names] if rng.random() < 0.7]
-        section += [f"    {word}{name}  {number[int(rng.integers(8))]}" for name in chosen if word != "rng  " or name != "cost"]
+        second = draw(st.booleans())
+        section += [
+            f"    {word if rng.random() < 0.9 or not second else '2nd '}{name}  {number[int(rng.integers(8))]}"
+            for name in chosen
+            if word != "rng  " or name != "cost"
+        ]
     for j in range(n):
         kind = ("UP", "LO", "FX", "FR", "MI", "PL", "BV", "LI", "UI")[int(rng.integers(9))]
         if rng.random() < 0.5:
             sections[2].append(
-                f" {kind} bnd  x{j}" + ("" if kind in ("FR", "MI", "PL", "BV") else f"  {number[int(rng.integers(8))]}")
+                f" {kind} {'2nd' if second and rng.random() < 0.1 else 'bnd'}  x{j}"
+                + ("" if kind in ("FR", "MI", "PL", "BV") else f"  {number[int(rng.integers(8))]}")
             )
     for k in rng.permutation(3):
         lines += sections[k]

@@ -100,6 +100,20 @@ def test_formats_and_compressions(tmp_path: Path, name: str, text: str, value: f
     assert row["objective"] == pytest.approx(value, rel=1e-9)
 
 
+def test_stdin_is_read_up_to_the_limit() -> None:
+    """A model on stdin of more than --max-file-size is a row that says so, and a longer list of files a usage error."""
+    limit = ("--max-file-size", "1M")
+    text = SMALL.encode() + b"\n" * ((1 << 20) - len(SMALL))
+    (row,) = rows_of(batchlp("solve", "-", "--input-format", "mps", *limit, stdin=text))
+    assert row["status"] == "optimal"
+    (row,) = rows_of(batchlp("solve", "-", "--input-format", "mps", *limit, stdin=text + b"\n"))
+    assert row["status"] == "unreadable"
+    assert "--max-file-size" in str(row["error"])
+    refused = batchlp("solve", "--files-from", "-", *limit, stdin=b"\n" * (1 << 20) + b"a.mps")
+    assert refused.returncode == 2
+    assert b"--files-from" in refused.stderr
+
+
 def test_stdin_needs_a_format_and_then_works() -> None:
     """`-` reads one model from stdin; without --input-format it is a usage error that says so."""
     refused = batchlp("solve", "-", stdin=SMALL.encode())

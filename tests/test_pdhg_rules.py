@@ -10,13 +10,16 @@ import scipy.sparse as sp
 
 from batchlp_cli.backends.pdhg.kernels.base import Measured
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
+from batchlp_cli.backends.pdhg.polish import PolishParameters, repair
 from batchlp_cli.backends.pdhg.restart import RestartParameters, RestartState, fixed_point_error, wants_restart
 from batchlp_cli.backends.pdhg.scaling import ScalingParameters, scale_matrix, spectral_norm
 from batchlp_cli.backends.pdhg.termination import (
     TerminationParameters,
     TerminationState,
+    errors_of,
     merit,
     relative_errors,
+    sensitivity,
     stalled,
 )
 from batchlp_cli.backends.pdhg.weight import WeightParameters, WeightState, first_weight, update_weights
@@ -209,3 +212,35 @@ def test_numbers_stay_sparse() -> None:
     assert numbers.lane_lc.shape[0] == 0
     matrix = scale_matrix(wide.A, ScalingParameters())
     assert sum(a.nbytes for a in scaled_numbers(numbers, matrix, np.dtype(np.float64))) < 4 * 8 * n
+
+
+def test_sensitivity_is_the_price_of_moving_all_row_bounds() -> None:
+    """min z, z - 200 x >= -399, x >= 2, at its optimum x = 2, z = 1 with prices 1 and 200."""
+    lp = lp_of("steep", [0, 1.0], [[-200, 1], [1, 0]], ([-399, 2], [INF, INF]), ([-INF, -INF], [INF, INF]))
+    x, y = np.array([2.0, 1.0]), np.array([1.0, 200.0])
+    assert merit(errors_of(lp, sp.csr_array(lp.A.T), x, y))[0] == 0
+    # sum |y_i| (1 + |b_i|) / (1 + |p|)
+    assert sensitivity(lp, x, y) == (1 * 400 + 200 * 3) / 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_repair_reaches_the_rows_of_a_feasible_lp(seed: int) -> None:
+    """From a point near a feasible one some point is feasible up to rounding; all are within the column bounds."""
+    rng = np.random.default_rng(seed)
+    A, x = rng.normal(size=(8, 20)) * (rng.random((8, 20)) < 0.4), rng.uniform(0, 1, 20)
+    upper = np.where(rng.random(8) < 0.5, A @ x, A @ x + rng.uniform(0, 1, 8))
+    lp = lp_of("near", np.zeros(20), A, (A @ x, upper), (np.zeros(20), np.ones(20)))
+    matrix = scale_matrix(lp.A, ScalingParameters())
+    points = list(repair(PolishParameters(), matrix, lp, x + 1e-3 * rng.normal(size=20)))
+    errors = [errors_of(lp, matrix.At, z, np.zeros(8))[0, 0] for z in points]
+    assert all(((z >= 0) & (z <= 1)).all() for z in points)
+    assert errors[0] > 1e-5
+    assert min(errors) <= 1e-11
+
+
+def test_repair_finds_no_point_where_two_rows_contradict_each_other_by_a_hair() -> None:
+    """x1 + x2 <= 1 and >= 1 + 1e-9, which no point meets better than half of it."""
+    lp = lp_of("hair", [1, 1], [[1, 1], [1, 1]], ([-INF, 1 + 1e-9], [1, INF]), ([0, 0], [INF, INF]))
+    matrix = scale_matrix(lp.A, ScalingParameters())
+    errors = [errors_of(lp, matrix.At, z, np.zeros(2))[0, 0] for z in repair(PolishParameters(), matrix, lp, np.full(2, 0.5))]
+    assert min(errors) >= 1e-10

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from batchlp_cli.backends.pdhg.solve import PdhgBackend, find_device, parameters
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import BackendMissing, UsageError
 from batchlp_cli.families import facility_location, transport, transport_scenarios
+from batchlp_cli.files.mps import parse_mps
 from batchlp_cli.kkt import dual_bound, verify
 from batchlp_cli.settings import Device, SolveSettings
 from batchlp_cli.settings import Precision as SettingsPrecision
@@ -303,3 +305,14 @@ def test_members_leave_their_lanes_once_their_bound_passes_the_cutoff(backend: P
             assert claim.y is not None
             assert claim.iterations < whole.iterations
             assert dual_bound(batch.take([i]), claim.y[None, :])[0] >= cutoff
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-8])
+@pytest.mark.parametrize("alone_after", [2_000, 10_000, 35_000, 100_000])
+def test_an_lp_that_is_infeasible_by_a_hair_is_never_optimal(data_dir: Path, tol: float, alone_after: int) -> None:
+    """cplex2 has points within any tolerance in use, and no feasible one; its prices give it away, whichever way lanes go."""
+    lp = parse_mps((data_dir / "netlib_infeas" / "cplex2.mps").read_bytes(), "cplex2").lp
+    alone = PdhgBackend(1, PdhgParameters(alone_after=alone_after))
+    (claim,) = solve_all(alone, LPBatch.of([lp]), SolveSettings(tol=tol, fallback=False))
+    assert claim.status is not Status.OPTIMAL

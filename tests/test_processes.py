@@ -284,6 +284,28 @@ def test_run_that_waits_for_more_is_woken() -> None:
     assert [(o.key, o.value) for o in outcomes] == [("late", 3)]
 
 
+def test_paused_run_gives_no_task_until_it_goes_on() -> None:
+    """While a run is paused, nothing is asked of the source; then it goes on by itself, without wake(), and to the end."""
+    pool = WorkerPool(FACTORY, 2)
+    waiting = iter([Task(k, ("echo", k)) for k in range(12)])
+    until = [0.0]
+
+    def is_paused() -> bool:
+        return time.monotonic() < until[0]
+
+    def source(slot: int, fresh: bool) -> Task | None:
+        assert not is_paused()
+        return next(waiting, None)
+
+    done = []
+    for outcome in pool.run(source, paused=is_paused):
+        done.append(outcome.key)
+        if len(done) == 3:
+            until[0] = time.monotonic() + 0.5
+    pool.close()
+    assert sorted(done, key=str) == sorted(range(12), key=str)
+
+
 def test_cancelled_task_ends_at_once_and_alone() -> None:
     """A cancelled task that would take a minute ends within seconds; what waited behind it and later tasks are done."""
     pool = WorkerPool(FACTORY, 1)

@@ -296,6 +296,23 @@ def test_what_is_no_file_is_an_error_and_never_waited_for(reader: ModelReader, t
     assert ("No such file" if kind == "gone" else kind) in outcome.error
 
 
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (SMALL.replace("cost 1 r1", f"cost {'9' * 100_000} r1"), "mps"),
+        (SMALL.replace("x cost 1", f"x {'c' * 100_000} 1"), "mps"),
+        (SMALL_LP.replace("y <= 2", f"{'y' * 100_000} <= 2"), "lp"),
+        (SMALL_LP.replace("x + y", f"x + {'y' * 100_000} y"), "lp"),
+    ],
+)
+def test_messages_that_quote_a_huge_word_are_cut(reader: ModelReader, text: str, form: str) -> None:
+    """An error or a warning is a sentence to read, whatever the file holds; the beginning names the file and the line."""
+    outcome = read_text(reader, text, ModelFormat(form))
+    said = [outcome.error, *outcome.warnings]
+    assert any(said)
+    assert max(map(len, said)) < 1100
+
+
 def test_files_above_the_limit_are_refused(cache: Path, tmp_path: Path) -> None:
     """A plain file above the limit is not read, and a bomb is stopped when the limit is passed."""
     plain, bomb = tmp_path / "big.mps", tmp_path / "bomb.mps.gz"

@@ -93,7 +93,7 @@ def batches_of(flags: dict[str, Any], settings: SolveSettings) -> Any:
         return
     from batchlp_cli.studies.comparing import group_batches
 
-    discovery, stdin = discover_inputs(flags["paths"], flags["files_from"], flags["null"], flags["input_format"])
+    discovery, stdin = discover_inputs(flags, settings.max_file_bytes)
     yield from group_batches(discovery, stdin, settings)
 
 

@@ -6,8 +6,10 @@ import math
 import re
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -27,6 +29,7 @@ from batchlp_cli.settings import (
 if TYPE_CHECKING:
     from batchlp_cli.producers import Producer
 
+PIECE_BYTES = 1 << 20
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
@@ -130,10 +133,12 @@ def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def discover_inputs(
-    paths: tuple[str, ...], files_from: str | None, null: bool, input_format: str | None
-) -> tuple[Discovery, bytes | None]:
-    """Returns the inputs that the command line names, and the bytes of the model on stdin if one is read from there."""
+def discover_inputs(flags: dict[str, Any], limit_bytes: int) -> tuple[Discovery, bytes | None]:
+    """Returns the inputs that the command line names, and the bytes of the model on stdin if one is read from there.
+
+    Of stdin and of a list of files no more than limit_bytes are kept: a model that has more is an input with a problem.
+    """
+    paths, files_from, null, input_format = (flags[name] for name in ("paths", "files_from", "null", "input_format"))
     if "-" in paths and files_from == "-":
         raise UsageError("stdin cannot be both a model (-) and a list of files (--files-from -); give the list in a file")
     if "-" in paths and input_format is None:
@@ -142,21 +147,40 @@ def discover_inputs(
         raise UsageError("--null says how --files-from is written; add --files-from FILE")
     listed: list[str] = []
     if files_from is not None:
-        listed = read_file_list(_list_bytes(files_from), null=null)
+        listed = read_file_list(_list_bytes(files_from, limit_bytes), null=null)
     if not paths and files_from is None:
         raise UsageError("nothing to read: give files, folders, globs, - for stdin, or --files-from FILE")
     found = discover([*paths, *listed], input_format=None if input_format is None else ModelFormat(input_format))
-    return found, sys.stdin.buffer.read() if "-" in paths else None
+    if "-" not in paths:
+        return found, None
+    data = _at_most(sys.stdin.buffer, limit_bytes)
+    if data is None:
+        problem = f"more than {limit_bytes} bytes come from stdin; raise --max-file-size"
+        inputs = tuple(i if i.path is not None or i.problem else replace(i, problem=problem) for i in found.inputs)
+        found = replace(found, inputs=inputs)
+    return found, data
 
 
-def _list_bytes(files_from: str) -> bytes:
-    if files_from == "-":
-        return sys.stdin.buffer.read()
+def _list_bytes(files_from: str, limit_bytes: int) -> bytes:
     try:
-        with open(files_from, "rb") as stream:
-            return stream.read()
+        with nullcontext(sys.stdin.buffer) if files_from == "-" else open(files_from, "rb") as stream:
+            data = _at_most(stream, limit_bytes)
     except OSError as error:
         raise UsageError(f"--files-from {files_from}: {error.strerror}; expected a file with one path a line") from error
+    if data is None:
+        raise UsageError(f"--files-from {files_from}: more than {limit_bytes} bytes; expected a file with one path a line")
+    return data
+
+
+def _at_most(stream: BinaryIO, limit_bytes: int) -> bytes | None:
+    """Returns what a stream holds, or None as soon as that is more than the limit."""
+    pieces, size = [], 0
+    while piece := stream.read(PIECE_BYTES):
+        size += len(piece)
+        if size > limit_bytes:
+            return None
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 def solve_settings(flags: dict[str, Any]) -> SolveSettings:
@@ -222,7 +246,7 @@ def discover_models(flags: dict[str, Any], settings: SolveSettings) -> tuple[Dis
     """Returns the inputs that the flags name, the bytes of a model on stdin, and what makes scenarios of the one input."""
     producer, paths = scenario_producer(flags, settings)
     form = "mps" if flags["smps"] else flags["input_format"]
-    discovery, stdin = discover_inputs(paths, flags["files_from"], flags["null"], form)
+    discovery, stdin = discover_inputs({**flags, "paths": paths, "input_format": form}, settings.max_file_bytes)
     if producer is not None and len(discovery.inputs) != 1:
         raise UsageError(f"PATHS name {len(discovery.inputs)} models; scenarios are of one, so give one file")
     return discovery, stdin, producer

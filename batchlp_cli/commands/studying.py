@@ -70,7 +70,7 @@ def run_command(name: str, flags: dict[str, Any], own: dict[str, Any], started: 
         study, layout = branching(BranchOptions(**own), flags["incumbent"]), BRANCH_LAYOUT
     else:
         study, layout = tightening(TightenOptions(**own), flags["incumbent"]), TIGHTEN_LAYOUT
-    discovery, stdin = discover_inputs(flags["paths"], flags["files_from"], flags["null"], flags["input_format"])
+    discovery, stdin = discover_inputs(flags, settings.max_file_bytes)
     options = StudyOptions(
         settings=settings,
         output=flags["output"],

@@ -12,12 +12,14 @@ import numpy as np
 
 from batchlp_cli.files.mps_keys import Block, KeyTable, Words, as_words, cut
 from batchlp_cli.files.mps_markers import MARKER, Markers
-from batchlp_cli.files.mps_model import VALUELESS, Bound, Int32s, MpsModel, Table
+from batchlp_cli.files.mps_model import VALUELESS, Bound, Int32s, Int64s, MpsModel, Table
 from batchlp_cli.files.mps_numbers import INFINITE, NumberReader
+from batchlp_cli.problem import Mask
 
 SECTIONS = frozenset({"ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS"})
 KIND_WORDS = as_words([kind.name.encode() for kind in Bound])[0]
 KIND_ORDER = np.argsort(KIND_WORDS)
+ZERO = np.uint64(0)
 TAKES_NO_VALUE = np.isin(np.arange(len(Bound)), list(VALUELESS))
 
 
@@ -104,39 +106,48 @@ class BlockReader:
         return np.cumsum(changed, dtype=np.int32) + np.int32(known - 1), names
 
     def _read_row_values(self, table: Table, block: Block) -> bool:
-        """Reads lines of RHS or RANGES that all name the used set, or all leave it out."""
+        """Reads lines of RHS or RANGES that all name their set, or all leave it out."""
         named = block.counts & 1
         if not ((block.counts >= 2) & (block.counts <= 5)).all() or (named.any() and not named.all()):
             return False
-        set_name = table.set_name
-        if named.all():
-            set_name = _only_name(block, block.first)
-            if table.set_name not in (None, set_name):
-                return False
+        used = _used_lines(block, block.first, table) if named.all() else None
         rows, values = self._pairs(block, block.first if named.all() else None)
         if (rows < 0).any():
             return False
-        table.set_name = set_name
-        table.extend(np.repeat(block.lines, block.counts >> 1), rows, values)
+        lines = np.repeat(block.lines, block.counts >> 1)
+        if used is not None:
+            self._choose_set(table, block, block.first, used)
+            kept = np.repeat(used, block.counts >> 1)
+            lines, rows, values = lines[kept], rows[kept], values[kept]
+        table.extend(lines, rows, values)
         return True
 
     def _read_bounds(self, block: Block) -> bool:
-        """Reads lines of BOUNDS that all name the used set."""
+        """Reads lines of BOUNDS that all name their set."""
         with_value = block.counts == 4
         if not (with_value | (block.counts == 3)).all():
             return False
         kinds = _kinds(block.words(block.first))
         if not (with_value | TAKES_NO_VALUE[kinds]).all():
             return False
-        set_name = _only_name(block, block.first + 1)
+        table = self.model.bounds
+        used = _used_lines(block, block.first + 1, table)
         cols = self.cols.find(block.words(block.first + 2))
         values = np.zeros(len(cols))
         values[with_value] = self.numbers(block.words(block.first[with_value] + 3))
-        if self.model.bounds.set_name not in (None, set_name) or (cols < 0).any():
+        if (cols < 0).any():
             return False
-        self.model.bounds.set_name = set_name
-        self.model.bounds.extend(block.lines, cols, values, kinds)
+        self._choose_set(table, block, block.first + 1, used)
+        table.extend(block.lines[used], cols[used], values[used], kinds[used])
         return True
+
+    def _choose_set(self, table: Table, block: Block, fields: Int64s, used: Mask) -> None:
+        """Notes the set that is used, which the first line names if none did before, and the lines [lines] that name another."""
+        if table.set_name is None:
+            table.set_name = block.texts(fields[:1])[0]
+        others = np.flatnonzero(~used)
+        if others.size:
+            self.model.note_set(table, int(block.lines[others[0]]), block.texts(fields[others[:1]])[0], others.size)
 
 
 class NameFinder:
@@ -163,11 +174,16 @@ def _all_new(names: Sequence[str], known: dict[str, int]) -> bool:
     return len(set(names)) == len(names) and known.keys().isdisjoint(names)
 
 
-def _only_name(block: Block, fields: np.ndarray) -> str:
-    """Returns the name that all fields give. Raises ValueError where they differ."""
-    if any((word != word[0]).any() for word in block.words(fields)):
-        raise ValueError("several names")
-    return block.texts(fields[:1])[0]
+def _used_lines(block: Block, fields: Int64s, table: Table) -> Mask:
+    """Tells which of the fields [lines] name the set that is used, the first one. Raises ValueError where a name is not ASCII."""
+    name = block.texts(fields[:1])[0] if table.set_name is None else table.set_name
+    if not name.isascii():
+        raise ValueError("a name outside ASCII")
+    words, wanted = block.words(fields), as_words([name.encode()])
+    used = np.ones(len(fields), dtype=np.bool_)
+    for k in range(max(len(words), len(wanted))):
+        used &= (words[k] if k < len(words) else ZERO) == (wanted[k] if k < len(wanted) else ZERO)
+    return used
 
 
 def _kinds(words: Words) -> np.ndarray:

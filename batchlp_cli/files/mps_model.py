@@ -103,10 +103,16 @@ class MpsModel:
     headers: list[tuple[int, str]] = field(default_factory=list)
     notes: dict[str, tuple[str, int]] = field(default_factory=dict)
 
-    def note(self, kind: str, text: str) -> None:
+    def note(self, kind: str, text: str, times: int = 1) -> None:
         """Keeps a warning; of each kind the first one's text and the number of the others."""
         first, count = self.notes.get(kind, (text, 0))
-        self.notes[kind] = (first, count + 1)
+        self.notes[kind] = (first, count + times)
+
+    def note_set(self, table: Table, line: int, name: str, times: int = 1) -> None:
+        """Keeps the warning that a line of the current section names another set than the one that is used."""
+        section = self.headers[-1][1]
+        text = f"line {line}: {section} set {name!r} is left out; the first set, {table.set_name!r}, is used"
+        self.note(f"{section} set", text, times)
 
     def add_entries(self, rows: Int32s, cols: Int32s, vals: Vector) -> None:
         """Adds matrix entries: rows, cols [k] int32, vals [k] float64."""

@@ -113,8 +113,7 @@ def _in_used_set(model: MpsModel, table: Table, number: int, name: str | None) -
         table.set_name = name
     if table.set_name == name:
         return True
-    section = model.headers[-1][1]
-    model.note(f"{section} set", f"line {number}: {section} set {name!r} is left out; the first set, {table.set_name!r}, is used")
+    model.note_set(table, number, name)
     return False
 
 

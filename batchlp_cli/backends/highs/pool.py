@@ -9,6 +9,7 @@ from typing import Protocol, cast
 from batchlp_cli.backends.highs.convoy import Convoy
 from batchlp_cli.backends.highs.course import Course
 from batchlp_cli.backends.highs.session import Mode
+from batchlp_cli.backlog import Backlog
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.processes import Task, WorkerPool
 from batchlp_cli.settings import SolveSettings
@@ -45,6 +46,7 @@ class HighsBackend:
         self._first = 0  # the number of the first batch of the run
         self.courses: list[Course | Convoy] = []
         self._jobs = jobs
+        self._backlog: Backlog | None = None
 
     @classmethod
     def of(cls, settings: SolveSettings) -> HighsBackend:
@@ -66,7 +68,7 @@ class HighsBackend:
 
     def cross_over(self, batch: LPBatch, starts: Sequence[Solution], settings: SolveSettings) -> Iterator[tuple[int, Solution]]:
         """Yields (member, claim) once for every member, going from its optimal solution to a basic one."""
-        self._first, self._batches = self._batches, self._batches + 1
+        self._first, self._batches, self._backlog = self._batches, self._batches + 1, None
         self.courses = [Course(self._first, batch, settings, None, want_basis=True, starts=starts)]
         for _, member, claim in self.run():
             yield member, claim
@@ -74,6 +76,7 @@ class HighsBackend:
     def open(self, batches: Sequence[LPBatch], settings: SolveSettings, basis: Basis | None = None) -> None:
         """Puts batches in the place of those before; `run` solves them."""
         self._first, self._batches = self._batches, self._batches + len(batches)
+        self._backlog = settings.backlog
         self.courses = [self._course(self._first + k, batch, settings, basis) for k, batch in enumerate(batches)]
 
     def _course(self, number: int, batch: LPBatch, settings: SolveSettings, basis: Basis | None) -> Course | Convoy:
@@ -90,7 +93,8 @@ class HighsBackend:
         and given back; `wake` makes the run look again; `cancel` stops a member, which then has no claim.
         """
         rota = Rota(self.courses, reins)
-        for outcome in self._pool.run(rota.next_task, reins.more if reins is not None else None):
+        paused = self._backlog.is_full if self._backlog is not None else None
+        for outcome in self._pool.run(rota.next_task, reins.more if reins is not None else None, paused):
             k = cast(tuple[int, int], outcome.key)[0] - self._first
             if not 0 <= k < len(self.courses):
                 continue  # left over from a run that was given up

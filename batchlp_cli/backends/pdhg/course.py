@@ -15,7 +15,7 @@ from batchlp_cli.backends.pdhg import termination
 from batchlp_cli.backends.pdhg.certificates import Prover
 from batchlp_cli.backends.pdhg.kernels.base import Kernel
 from batchlp_cli.backends.pdhg.parameters import PdhgParameters
-from batchlp_cli.backends.pdhg.polish import Point, best_point
+from batchlp_cli.backends.pdhg.polish import Point, best_point, repair
 from batchlp_cli.backends.pdhg.reduction import Reduction
 from batchlp_cli.backends.pdhg.scaling import ScaledMatrix
 from batchlp_cli.batch import LPBatch
@@ -33,8 +33,8 @@ class Entry:
 
     label: the member's number in the batch asked for, where that is another. ray: a direction of unboundedness that was
     proved; the lane then looks for a feasible point, without costs. x, y, omega: where to start, None for the batch's
-    start. iterations: those of earlier lanes. entered: time.perf_counter() of the first. marginal: it met the tolerance
-    with a value that hangs on it. prices: of the y [m] looked at, as of the member given, that with the best dual bound.
+    start. iterations: those of earlier lanes. entered: time.perf_counter() of the first. marginal: it met the tolerance,
+    but no feasible point was found. prices: of the y [m] looked at, as of the member given, that with the best dual bound.
     """
 
     member: int
@@ -186,7 +186,7 @@ class Course:
         return (x, y), (X, Y), float(merit[0])
 
     def accepts(self, entry: Entry, given: LinearProgram, x: Vector, y: Vector) -> bool:
-        """Tells whether a point of the member as given meets the tolerances, and its value does not hang on them."""
+        """Tells whether a point of the member as given meets the tolerances, and is an optimum rather than only nearly one."""
         p, tol = self.parameters.termination, self.settings.tol
         errors = termination.errors_of(given, self.reduction.restoration.At, x, y)
         if entry.ray is not None:
@@ -194,9 +194,7 @@ class Course:
         merit = float(termination.merit(errors)[0])
         if not merit <= p.margin * tol:
             return False
-        slope = termination.sensitivity(given, x, y)
-        # a value that hangs on the tolerance is settled all the same where the point is exact enough
-        entry.marginal = tol * slope > p.most_hanging and merit * slope > p.settled
+        entry.marginal = termination.sensitivity(given, x, y) > p.most_slope and not self._is_feasible(entry, given, x)
         return not entry.marginal and (not self.settings.near or self._near(given, x, y, merit))
 
     def _near(self, given: LinearProgram, x: Vector, y: Vector, merit: float) -> bool:
@@ -205,6 +203,13 @@ class Course:
         if merit <= self.parameters.termination.strictest * tol:
             return True
         return is_near(given, x, y, self.prover.bound(given, y), tol)
+
+    def _is_feasible(self, entry: Entry, given: LinearProgram, x: Vector) -> bool:
+        """Tells whether the member as given has a point near x that is feasible up to rounding."""
+        restoration, none = self.reduction.restoration, np.zeros(given.m)
+        points = repair(self.parameters.polish, self.matrix, self.lp_of(entry), x[restoration.cols])
+        errors = (termination.errors_of(given, restoration.At, restoration.point(given, z), none)[0, 0] for z in points)
+        return any(error <= self.parameters.termination.exact for error in errors)
 
     def keep_bound(self, entry: Entry, y: Vector) -> None:
         """Remembers prices y [m] of the member as given where their dual bound is the best so far.
@@ -220,7 +225,7 @@ class Course:
     def answer(self, entry: Entry, status: Status, iterations: int, **given: Any) -> None:
         """Puts the answer of a member; given: x, y, ray of the member as it was asked for, message."""
         if entry.marginal and status not in SETTLED:
-            given["message"] = f"{given['message']}; met the tolerance once, but the value hangs on it: perhaps infeasible"
+            given["message"] = f"{given['message']}; met the tolerance once, but no feasible point was found: perhaps infeasible"
         y = given.get("y")
         if y is not None and status not in SETTLED:
             self.keep_bound(entry, y)

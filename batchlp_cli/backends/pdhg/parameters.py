@@ -38,7 +38,7 @@ class PdhgParameters:
     memory). check_every: iterations between two checks, 1 or more (default 50: 25 to 100 beat 200 for warm starts).
     iteration_limit: iterations an LP where the settings give none (default 100,000). alone_after: iterations after which,
     without a fallback, a member goes on as an LP of its own, reduced by presolve and scaled anew, with the weights of
-    weight_alone (default 35,000).
+    weight_alone (default 10,000).
     """
 
     kernel: KernelName = KernelName.AUTO
@@ -51,7 +51,7 @@ class PdhgParameters:
     scaling: ScalingParameters = field(default_factory=ScalingParameters)
     restart: RestartParameters = field(default_factory=RestartParameters)
     weight: WeightParameters = field(default_factory=WeightParameters)
-    alone_after: int = 35_000
+    alone_after: int = 10_000
     polish: PolishParameters = field(default_factory=PolishParameters)
     weight_alone: WeightParameters = field(default_factory=lambda: WeightParameters(proportional=0.3))
     termination: TerminationParameters = field(default_factory=TerminationParameters)

@@ -11,11 +11,12 @@ is believed of the result: whoever asked measures it. [B. Stellato et al., OSQP,
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import lsmr, splu
 
 from batchlp_cli.backends.pdhg.scaling import ScaledMatrix
 from batchlp_cli.backends.pdhg.termination import errors_of
@@ -27,7 +28,8 @@ class PolishParameters:
     """When and how points are polished.
 
     first: iterations of a lane before the first try (default 1000); spacing: growth of the iterations between tries
-    (default 1.25). rounds: least-squares steps a try (default 6). regular: weight of the regularisation (default 1e-9).
+    (default 1.25). rounds: least-squares steps a try (default 6). repairs: such steps towards a feasible point (default 8), of at
+    most `passes` products with the matrix each (default 2000). regular: weight of the regularisation (default 1e-9).
     refinements: steps that take it out again (default 3). most_entries: nonzeros of the matrix above which there is no try
     (default 500,000). ahead: how far along the last move points are looked at, as powers of 2 (default 16); polished: those
     that are polished too. gain: a merit below this share of the lane's lets the lane go on from the polished point (default
@@ -37,6 +39,8 @@ class PolishParameters:
     first: int = 1000
     spacing: float = 1.25
     rounds: int = 6
+    repairs: int = 8
+    passes: int = 2000
     regular: float = 1e-9
     refinements: int = 3
     most_entries: int = 500_000
@@ -105,6 +109,27 @@ def polish(p: PolishParameters, matrix: ScaledMatrix, lp: LinearProgram, x: Vect
         if np.array_equal(before[0], x[F]) and np.array_equal(before[1], y[R]):
             break
     return np.clip(D2 * x, lp.col_lower, lp.col_upper), D1 * y
+
+
+def repair(p: PolishParameters, matrix: ScaledMatrix, lp: LinearProgram, x: Vector) -> Iterator[Vector]:
+    """Yields x [n], then points within the column bounds that should meet the rows better and better.
+
+    A step is the least one of the columns between their bounds that brings all rows to their bounds that have left them so far.
+    """
+    D1, D2 = matrix.row_scale, matrix.col_scale
+    lv, uv, lc, uc = lp.col_lower / D2, lp.col_upper / D2, D1 * lp.row_lower, D1 * lp.row_upper
+    z, rows = np.clip(x / D2, lv, uv), lc == uc
+    for _ in range(p.repairs):
+        yield np.clip(D2 * z, lp.col_lower, lp.col_upper)
+        activity = matrix.scaled @ z
+        missing = np.clip(activity, lc, uc) - activity
+        rows |= missing != 0
+        F, R = np.flatnonzero((z > lv) & (z < uv)), np.flatnonzero(rows)
+        if F.size == 0 or not missing.any():
+            return
+        z[F] += lsmr(matrix.scaled[R][:, F], missing[R], atol=1e-15, btol=1e-15, conlim=0, maxiter=p.passes)[0]
+        z = np.clip(z, lv, uv)
+    yield np.clip(D2 * z, lp.col_lower, lp.col_upper)
 
 
 def _least_steps(p: PolishParameters, M: sp.csr_array, b: Vector, g: Vector) -> tuple[Vector, Vector] | None:

@@ -21,19 +21,20 @@ class TerminationParameters:
     margin: share of the tolerance that must be met, for the rounding by which another judge's sums may differ (default 0.99).
     stall_steps: iterations without progress after which a member is given up (default 60,000); progress: a merit below this
     share of the best one so far (default 0.9). stricter: factor of the tolerance for a reduced member that met it but not as the
-    member that was given (default 0.5). most_hanging: relative change of the value when every row bound moves by the tolerance,
-    above which a point is no optimum: an LP that is infeasible by less than the tolerance has such points, and prices without
-    bound (default 0.3; most of Netlib's optima are below 1e-2 at a tolerance of 1e-6, cplex2, which is infeasible by 1e-11,
-    has 0.7). settled: the same for the errors that a point has, up to which it is an optimum even so (default 1e-3).
-    strictest: where `near` is asked for, share of the tolerance from which points are taken that are not near (default 0.01).
+    member that was given (default 0.5). most_slope: relative change of the value for a
+    relative change of all row bounds, above which an optimum is claimed only if a point is at hand that is feasible up to
+    rounding, with a relative primal residual up to `exact`: an LP that is infeasible by less than the tolerance has optima
+    within tolerance, whose prices are large (default 50 and 1e-11; 66 of Netlib's 69 optima are below 30; cplex2, which is
+    infeasible by 3e-10, has 100 and more). strictest: where `near` is asked for, share of the tolerance from which points are
+    taken that are not near (default 0.01).
     """
 
     margin: float = 0.99
     stall_steps: int = 60_000
     progress: float = 0.9
     stricter: float = 0.5
-    most_hanging: float = 0.3
-    settled: float = 1e-3
+    most_slope: float = 50.0
+    exact: float = 1e-11
     strictest: float = 0.01
 
 

@@ -21,6 +21,7 @@ from batchlp_cli.problem import LinearProgram, Vector
 
 REMEMBERED = 64
 MOST_WARNINGS = 10
+MOST_CHARACTERS = 1000
 
 
 class Sent:
@@ -105,7 +106,7 @@ class Reader:
             text = decompress(raw, request.compression, work.limit_bytes, request.name)
             lp, warnings = self._read_text(text, work)
         except ModelError as error:
-            return Answer(digest, error=str(error))
+            return Answer(digest, error=_cut(str(error)))
         return self._answer(lp, digest, _shortened(warnings), work.resend)
 
     def _read_text(self, text: bytes, work: Work) -> tuple[LinearProgram, tuple[str, ...]]:
@@ -142,11 +143,19 @@ def make_handler() -> Callable[[Work], Answer]:
 
 
 def _shortened(warnings: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the first warnings, and how many more there are."""
+    """Returns the first warnings, each of a fair length, and how many more there are."""
+    warnings = tuple(map(_cut, warnings))
     if len(warnings) <= MOST_WARNINGS:
         return warnings
     more = len(warnings) - MOST_WARNINGS + 1
     return (*warnings[: MOST_WARNINGS - 1], f"and {more} warnings more, the last: {warnings[-1]}")
+
+
+def _cut(text: str) -> str:
+    """Returns a message without its middle where that is long, as where it quotes a name of a megabyte."""
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    return f"{text[: MOST_CHARACTERS // 2]} ... {text[-MOST_CHARACTERS // 2 :]}"
 
 
 def load_bytes(request: ReadRequest, limit_bytes: int) -> bytes:
