@@ -27,9 +27,10 @@ import numpy as np
 from batchlp_cli.backends.base import Backend
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.backends.pdhg import lanes
+from batchlp_cli.backends.pdhg.loading import parameters_of
 from batchlp_cli.backends.pdhg.parameters import PdhgParameters
 from batchlp_cli.backends.pdhg.restart import RestartParameters, RestartState, wants_restart
-from batchlp_cli.backends.pdhg.solve import PdhgBackend, parameters_of
+from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.batch import Changes, LPBatch
 from batchlp_cli.families import branching_children, find_family, relaxed
 from batchlp_cli.files.discover import discover
