@@ -9,7 +9,8 @@ from batchlp_cli import __version__
 from batchlp_cli.report.markup import Markup, table, tag
 from batchlp_cli.report.page import document
 
-HEADINGS = "size|members|rows|nonzeros|{0} [s]|{1} [s]|{1} / {0}|{0} cold [s]|{1} cold [s]|{0} worst residual|{1} worst residual"
+TIMES = "size|members|rows|nonzeros|{0} [s]|{1} [s]|{1} / {0}|{0} cold [s]|{1} cold [s]"
+ACCURACY = "size|{0} worst residual|{1} worst residual|failed|disagreements"
 
 
 def compared_page(found: Mapping[str, object], picture: bytes | None) -> str:
@@ -32,24 +33,32 @@ def _parts(found: Mapping[str, object], sides: tuple[str, str], picture: bytes |
     if picture is not None:
         # as an image, in which no browser runs or loads anything
         source = "data:image/svg+xml;base64," + base64.b64encode(picture).decode("ascii")
-        yield tag("figure", tag("img", src=source, alt=words, style="width:100%;height:auto"), tag("figcaption", words))
-    headings = [heading.format(*sides) for heading in [*HEADINGS.split("|"), "failed", "disagreements"]]
+        yield tag(
+            "figure",
+            tag("img", src=source, alt=words, style="width:100%;height:auto"),
+            tag("figcaption", "A point a size, a tick a repeat."),
+        )
     caption = "Seconds an LP, medians over the repeats; cold is the first solve, with start and compilation, as a whole."
-    yield table(headings, [_cells(size) for size in _sequence(found["sizes"])], caption)
+    sizes = [_mapping(size) for size in _sequence(found["sizes"])]
+    yield table(TIMES.format(*sides).split("|"), [_times(size) for size in sizes], caption)
+    yield table(ACCURACY.format(*sides).split("|"), [_accuracy(size) for size in sizes], "What the referee found.")
     for heading in ("settings", "versions", "machine"):
         told = _mapping(found[heading])
         yield tag("p", f"{heading.capitalize()}: " + ", ".join(f"{key} {value}" for key, value in told.items()))
     yield tag("footer", f"Made by batchlp {__version__}. Every answer was judged by the referee, on the original data.")
 
 
-def _cells(size: object) -> list[str]:
-    """Returns the row of a size."""
-    record = _mapping(size)
+def _times(record: Mapping[str, object]) -> list[str]:
+    """Returns the row of a size among the times."""
     cells = [str(record["label"]), *(f"{int(str(record[name])):,}" for name in ("members", "rows", "nonzeros"))]
-    timed = ("first_time", "second_time", "speedup", "first_cold", "second_cold", "first_worst", "second_worst")
-    cells += [_number(record[name]) for name in timed]
+    return cells + [_number(record[name]) for name in ("first_time", "second_time", "speedup", "first_cold", "second_cold")]
+
+
+def _accuracy(record: Mapping[str, object]) -> list[str]:
+    """Returns the row of a size among the answers."""
+    worst = (_number(record[name]) for name in ("first_worst", "second_worst"))
     failed = int(str(record["first_failed"])) + int(str(record["second_failed"]))
-    return [*cells, str(failed), str(record["disagreements"])]
+    return [str(record["label"]), *worst, str(failed), str(record["disagreements"])]
 
 
 def _number(value: object) -> str:
