@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from batchlp_cli.errors import UsageError
 from batchlp_cli.files.ledger import replace_file
 from batchlp_cli.files.results import output_errors
 from batchlp_cli.files.stored import StoredFolder, collect_rows, open_stored, stored_rows, stored_traces
+from batchlp_cli.report.compared import compared_page
 from batchlp_cli.report.comparison import Comparison
 from batchlp_cli.report.concerns import concerns, headline
 from batchlp_cli.report.facts import RunFacts, gather
@@ -83,6 +86,32 @@ def write_page(target: Path, runs: Sequence[StoredRun], comparison: Comparison |
     text, note = make_page(runs, comparison, [[o.solve_time for o in own] for own in zip(*pairs, strict=True)])
     _write(target, [text])
     return note
+
+
+def is_comparison(path: Path) -> bool:
+    """Tells whether a folder holds a comparison over sizes, as `batchlp compare -o DIR` makes one, and no run."""
+    return (path / "compare.json").is_file() and not any(path.glob("results*.jsonl"))
+
+
+def load_comparison(path: Path) -> dict[str, object]:
+    """Returns what compare.json of a folder holds; raises UsageError where that cannot be read."""
+    try:
+        found = json.loads((path / "compare.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path / 'compare.json'} cannot be read: {error}; make it anew with `batchlp compare -o`") from error
+    if not isinstance(found, dict):
+        raise UsageError(f"{path / 'compare.json'} holds {type(found).__name__}, expected an object; make it anew")
+    return found
+
+
+def write_compared(target: Path, folder: Path) -> None:
+    """Writes the page of a comparison over sizes, with its curve. Raises UsageError for a damaged record, OutputError."""
+    picture = folder / "crossover.svg"
+    try:
+        text = compared_page(load_comparison(folder), picture.read_bytes() if picture.is_file() else None)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{folder / 'compare.json'} is none of batchlp compare ({error!r}); make it anew") from error
+    _write(target, [text])
 
 
 def write_csv(target: Path, runs: Sequence[StoredRun]) -> None:

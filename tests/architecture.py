@@ -51,6 +51,7 @@ ORDER: Mapping[str, Order] = {
     ),
     "report": (
         ("__init__",),
+        ("compared",),
         ("page",),
         ("figures", "sections"),
         ("concerns", "comparison"),

@@ -227,3 +227,37 @@ def test_text_comes_back_from_markup(text: str, attribute: str) -> None:
 def test_only_markup_passes_unescaped() -> None:
     """A plain string is escaped, Markup is not escaped twice."""
     assert tag("p", "<b>", tag("i", "<"), Markup("&amp;")) == "<p>&lt;b&gt;<i>&lt;</i>&amp;</p>"
+
+
+def compared(disagreements: list[str], label: str = "location 10x10") -> dict[str, object]:
+    """Returns a record as `batchlp compare` keeps one."""
+    size: dict[str, object] = {"label": label, "members": 8, "rows": 110, "columns": 110, "nonzeros": 300, "speedup": 0.5}
+    for side in ("first", "second"):
+        size |= {f"{side}_time": 0.01, f"{side}_cold": 1.0, f"{side}_failed": 1, f"{side}_worst": None}
+    size["disagreements"] = len(disagreements)
+    told = {"first": "pdhg", "second": "simplex", "words": "no crossover", "disagreements": disagreements, "sizes": [size]}
+    return told | {"settings": {"tol": 1e-6}, "versions": {"batchlp": "1"}, "machine": {"cores": 2}}
+
+
+@pytest.mark.parametrize("name", HOSTILE[:-2])
+def test_page_of_a_comparison_is_self_contained_and_harmless(name: str, tmp_path: Path) -> None:
+    """Disagreements come first, the curve is embedded, names are escaped, and nothing is asked of a network."""
+    (tmp_path / "compare.json").write_text(json.dumps(compared([f"{name}: 1 against 2"], name)))
+    (tmp_path / "crossover.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>")
+    done = batchlp("report", tmp_path, "--html")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert name not in text or "<" not in name
+    assert set(re.findall(r'src="([^"]{5})', text)) == {"data:"}
+    assert text.index("disagree on 1") < text.index("No crossover") < text.index("data:image/svg+xml") < text.index("<table")
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{}", '{"first": "a", "second": "b", "words": "", "disagreements": 3}'])
+def test_damaged_comparison_is_refused_in_a_sentence(damage: str, tmp_path: Path) -> None:
+    """What is no record of a comparison ends with exit code 2 and names the file."""
+    (tmp_path / "compare.json").write_text(damage)
+    done = batchlp("report", tmp_path, "--html")
+    assert done.returncode == 2
+    assert b"compare.json" in done.stderr
+    assert not (tmp_path / "report.html").exists()

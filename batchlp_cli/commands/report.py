@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from batchlp_cli.commands.options import option
 from batchlp_cli.errors import UsageError
 
+if TYPE_CHECKING:
+    from batchlp_cli.console_report import ReportTalk
+
 EPILOG = """\b
 Examples:
   batchlp report run1                      the answer, where the time went, what to look at
   batchlp report run1 --html               one page with figures: run1/report.html
   batchlp report run1 --csv rows.csv       all rows as a flat table
+  batchlp report sizes --html              the page of `batchlp compare -o sizes`, with the crossover curve
   batchlp report run1 run2 --html vs.html  two runs side by side, with a performance profile
 
 Figures need matplotlib: pip install 'batchlp[report]'. The page comes without them, too.
@@ -52,9 +56,11 @@ def command(**flags: Any) -> int:
     folders, html, table = destinations(flags["folders"], flags["html"], flags["csv"])
     from batchlp_cli.console_report import ReportTalk
     from batchlp_cli.report.comparison import compare
-    from batchlp_cli.reporting import common, load_runs, write_csv, write_page
+    from batchlp_cli.reporting import common, is_comparison, load_runs, write_csv, write_page
 
     talk = ReportTalk(flags["format"], quiet=flags["quiet"])
+    if len(folders) == 1 and is_comparison(folders[0]):
+        return _report_sizes(folders[0], html, table, talk)
     runs = load_runs(folders)
     comparison = compare([run.facts for run in runs], list(common(runs))) if len(runs) > 1 else None
     if html is not None:
@@ -67,6 +73,21 @@ def command(**flags: Any) -> int:
         talk.say(f"the rows are in {table}" if str(table) != "-" else "the rows are on stdout")
     if "-" not in (str(html), str(table)):
         talk.show(runs, comparison)
+    return 0
+
+
+def _report_sizes(folder: Path, html: Path | None, table: Path | None, talk: ReportTalk) -> int:
+    """Shows a comparison over sizes: in a sentence, and as a page."""
+    from batchlp_cli.reporting import load_comparison, write_compared
+
+    if table is not None:
+        raise UsageError(f"{folder} holds a comparison, which has no rows: `batchlp compare --format csv` gives its table")
+    if html is not None:
+        write_compared(html, folder)
+    if str(html) != "-":
+        click.echo(str(load_comparison(folder).get("words", "")))
+        if html is not None:
+            talk.say(f"the page is {html}")
     return 0
 
 

@@ -76,7 +76,7 @@ Examples:
     show_default=True,
     help="Where the lanes run; auto is a CUDA device if there is one, else the CPU.",
 )
-@option("--no-cache", is_flag=True, help="Do not use what `batchlp calibrate` measured on this machine.")
+@option("--no-cache", is_flag=True, help="Neither use what earlier runs measured on this machine nor keep it.")
 @option(
     "--warm-start",
     metavar="DIR",
