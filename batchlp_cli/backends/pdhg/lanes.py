@@ -117,8 +117,7 @@ class Lanes:
     def _renumber(self) -> None:
         """Gives the tile the costs and bounds of the members that it now has, and their step sizes."""
         course = self._course
-        members = np.array([-1 if e is None else e.code for e in self._states.entries], dtype=np.int64)
-        numbers = numbers_of(course.batch, members)
+        numbers = numbers_of(course.batch, self._states.codes)
         set_numbers(self._kernel, self._tile, numbers, scaled_numbers(numbers, course.matrix, self._dtype))
         set_rates(self._kernel, self._tile, self._states.weight.omega)
 
@@ -126,9 +125,8 @@ class Lanes:
         """Moves the members to a narrower tile where nobody waits and that saves half the lanes or more."""
         lanes = np.flatnonzero(self._states.active)
         width = next((w for w in WIDTHS if w >= lanes.size), self.width)
-        if 2 * width > self.width or self._course.waits(self._precision):
-            return
-        self._resize(lanes, width)
+        if 2 * width <= self.width and not self._course.waits(self._precision):
+            self._resize(lanes, width)
 
     def _widen(self) -> None:
         """Moves the members to a tile as wide as tiles may be by now, where more wait than there are idle lanes."""

@@ -66,6 +66,11 @@ class LaneStates:
         return np.array([entry is not None for entry in self.entries], dtype=np.bool_)
 
     @property
+    def codes(self) -> Indices:
+        """The members in the lanes [W] as `numbers_of` wants them, -1 where a lane is idle."""
+        return np.array([-1 if e is None else e.code for e in self.entries], dtype=np.int64)
+
+    @property
     def total(self) -> Vector:
         """The iterations of the members in the lanes, those of earlier lanes included."""
         return self.iterations + [entry.iterations if entry is not None else 0 for entry in self.entries]
