@@ -187,4 +187,4 @@ def test_infeasible_by_less_than_the_tolerance_is_not_optimal() -> None:
     assert outcome.lp is not None
     (claim,) = solve_all(PdhgBackend(1), LPBatch.of([outcome.lp]), SolveSettings(tol=1e-4, fallback=False))
     assert claim.status not in (Status.OPTIMAL, Status.UNBOUNDED)
-    assert claim.status is Status.INFEASIBLE or "hangs on it" in claim.message
+    assert claim.status is Status.INFEASIBLE or "no feasible point was found" in claim.message
