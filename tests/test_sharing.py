@@ -10,6 +10,7 @@ from batchlp_cli.backends.highs.chunk import METHOD, ChunkSolver
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.backends.highs.session import Mode, Session
 from batchlp_cli.backends.highs.sharing import Bunch, SharedBasis
+from batchlp_cli.backends.highs.sifting import Prices
 from batchlp_cli.batch import Changes, Field, LPBatch
 from batchlp_cli.kkt import verify
 from batchlp_cli.problem import LinearProgram, Vector
@@ -52,7 +53,7 @@ def test_chunks_say_what_a_solver_says_of_each_member(seed: int, spread: float) 
     """Status and value of every member, found by a solver or by a shared basis, are those of a cold solve, and verified."""
     batch = batch_of(seed, 40, spread)
     found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), batch.changes, 40, Mode.WARM)
-    claims = dict(found.solutions())
+    claims = dict(found.solutions(Prices(batch.base), batch.changes))
     assert sorted(claims) == list(range(40))
     ordered = [claims[k] for k in range(40)]
     expected = alone(batch)
@@ -70,7 +71,9 @@ def test_close_members_need_hardly_any_solver() -> None:
     batch = batch_of(3, 200, 1e-3)
     found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), batch.changes, 200, Mode.WARM)
     assert found.shared.size > 150
-    assert {claim.method for k, claim in found.solutions() if k in set(found.shared.tolist())} == {METHOD}
+    assert {
+        claim.method for k, claim in found.solutions(Prices(batch.base), batch.changes) if k in set(found.shared.tolist())
+    } == {METHOD}
 
 
 def test_costs_that_differ_are_left_to_the_solver() -> None:
@@ -79,7 +82,7 @@ def test_costs_that_differ_are_left_to_the_solver() -> None:
     assert Bunch.of(batch.base, batch.changes, 5) is None
     found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), batch.changes, 5, Mode.WARM)
     assert found.shared.size == 0
-    assert sorted(k for k, _ in found.solutions()) == list(range(5))
+    assert sorted(k for k, _ in found.solutions(Prices(batch.base), batch.changes)) == list(range(5))
 
 
 def test_bounds_that_cross_fit_no_basis() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from batchlp_cli.backends.highs.session import Mode, Session
 from batchlp_cli.backends.highs.sharing import Bunch, SharedBasis
-from batchlp_cli.backends.highs.sifting import Sifted, Sifter, suits
+from batchlp_cli.backends.highs.sifting import Prices, Sifted, Sifter, suits
 from batchlp_cli.batch import Changes, Indices
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import SolveSettings
@@ -51,9 +51,9 @@ class ChunkAnswer:
     seconds: float
     sifted: list[Sifted] = field(default_factory=list)
 
-    def solutions(self) -> list[tuple[int, Solution]]:
-        """Returns the claim of every member."""
-        found = [*self.claims, *(answer for part in self.sifted for answer in part.solutions())]
+    def solutions(self, prices: Prices, changes: Changes) -> list[tuple[int, Solution]]:
+        """Returns the claim of every member; prices: of the batch, changes: of the chunk."""
+        found = [*self.claims, *(answer for part in self.sifted for answer in part.solutions(prices, changes))]
         for member, x, k in zip(self.shared.tolist(), self.x, self.basis.tolist(), strict=True):
             claim = Solution(Status.OPTIMAL, x=x, y=self.y[k], r=self.r[k], seconds=self.seconds, backend="highs", method=METHOD)
             found.append((member, claim))

@@ -10,6 +10,7 @@ from typing import cast
 from batchlp_cli.backends.highs.chunk import ChunkAnswer, ChunkTask
 from batchlp_cli.backends.highs.course import Course
 from batchlp_cli.backends.highs.session import Mode
+from batchlp_cli.backends.highs.sifting import Prices
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.processes import Ending, Outcome, Task
 from batchlp_cli.settings import SolveSettings
@@ -30,6 +31,7 @@ class Convoy:
         self._id, self._batch, self._jobs = batch_id, batch, jobs
         self._out: dict[tuple[int, ...], float] = {}  # chunks that workers have, with the time at which each was given
         self._shared, self._sifted = 0, 0
+        self._prices = Prices(batch.base)
 
     @staticmethod
     def suits(batch: LPBatch, settings: SolveSettings) -> bool:
@@ -75,7 +77,8 @@ class Convoy:
         answers = cast(ChunkAnswer, outcome.value)
         self._shared += answers.shared.size
         self._sifted += sum(part.members.size for part in answers.sifted)
-        return [(members[k], claim) for k, claim in answers.solutions()]
+        claims = answers.solutions(self._prices, self._batch.changes.take(members))
+        return [(members[k], claim) for k, claim in claims]
 
     def leave(self, slot: int) -> None:
         """Notes that a worker went on to another batch."""

@@ -20,6 +20,7 @@ import numpy as np
 from batchlp_cli.backends.highs.session import Mode, Session, feasibility_tolerance
 from batchlp_cli.batch import Changes, Field, Indices
 from batchlp_cli.problem import LinearProgram, Mask, Vector
+from batchlp_cli.products import Matrix
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Solution, Status
 
@@ -39,11 +40,29 @@ def suits(base: LinearProgram, settings: SolveSettings) -> bool:
     return base.n >= WIDE * base.m > 0 and settings.cutoff is None and settings.iteration_limit is None
 
 
+class Prices:
+    """Reduced costs of one batch's members from their row duals."""
+
+    def __init__(self, base: LinearProgram) -> None:
+        self._cost, self._matrix = base.c, Matrix(base.rows)
+
+    def of(self, y: Vector, changes: Changes | None = None) -> Vector:
+        """Returns c - A.T @ y for every row of y [s, m]: [s, n]. changes: of those members, numbered 0, 1, ...; None for none."""
+        priced = self._matrix.transposed_times(y)
+        r: Vector = self._cost - priced
+        if changes is not None:
+            of_cost = changes.field == Field.COST
+            place = changes.member[of_cost], changes.index[of_cost]
+            r[place] = changes.value[of_cost] - priced[place]
+        return r
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sifted:
     """Optimal members of one block: x is `rest` [n] but for the columns `used` [k].
 
-    members: [s]; values: [s, k], y: [s, m], r: [s, n] float64; iterations: [s]; seconds: what each of them took.
+    members: [s]; values: [s, k], y: [s, m] float64; iterations: [s]; seconds: what each of them took. Reduced costs are made of y
+    where they are wanted: they would be most of what a worker sends.
     """
 
     members: Indices
@@ -51,15 +70,21 @@ class Sifted:
     used: Indices
     values: Vector
     y: Vector
-    r: Vector
     iterations: Indices
     seconds: float
 
-    def solutions(self) -> list[tuple[int, Solution]]:
-        """Returns the claim of every member."""
+    def solutions(self, prices: Prices, changes: Changes) -> list[tuple[int, Solution]]:
+        """Returns the claim of every member; changes: those of the chunk that the members are numbered in."""
         points = np.repeat(self.rest[None, :], self.members.size, axis=0)
         points[:, self.used] = self.values
-        each = zip(self.members.tolist(), points, self.y, self.r, self.iterations.tolist(), strict=True)
+        each = zip(
+            self.members.tolist(),
+            points,
+            self.y,
+            prices.of(self.y, changes.take(self.members)),
+            self.iterations.tolist(),
+            strict=True,
+        )
         return [(member, self._claim(x, y, r, iterations)) for member, x, y, r, iterations in each]
 
     def _claim(self, x: Vector, y: Vector, r: Vector, iterations: int) -> Solution:
@@ -75,6 +100,7 @@ class Sifter:
         self._rest: Vector | None = None
         self._least = np.full(base.n, np.inf)  # smallest |r| of the optima known
         self._used: Mask = np.isinf(base.col_lower) & np.isinf(base.col_upper)
+        self._prices = Prices(base)
         self._restricted: _Restricted | None = None
         self._seconds = 0.0  # a member that was settled, of late; members that were not are in it
         self._blocks = 0
@@ -135,7 +161,7 @@ class Sifter:
             outside = np.flatnonzero(~self._used)
             self._used[outside[np.argsort(self._least[outside], kind="stable")[:missing]]] = True
         small = self._used.sum() <= MOST * self._base.n
-        self._restricted = _Restricted(self._base, self._used.copy(), self._rest) if small else None
+        self._restricted = _Restricted(self._base, self._used.copy(), self._rest, self._prices) if small else None
 
     def _round(self, changes: Changes, members: Indices) -> tuple[Sifted, Indices, Indices]:
         """Solves members over the columns in use: those that prices settle, those with wrong prices, those without an optimum.
@@ -150,10 +176,9 @@ class Sifter:
         solved = [claim for claim in claims if claim is not None]
         m, k = self._base.m, restricted.columns.size
         y = np.array([claim.y for claim in solved], dtype=np.float64).reshape(-1, m)
-        r, wrong = restricted.price(y, self._tolerance)
+        wrong = restricted.wrong_prices(y, self._tolerance)
         settled = ~wrong.any(axis=1)
         values = np.array([claim.x for claim in solved], dtype=np.float64).reshape(-1, k)
-        r[:, restricted.columns] = np.array([claim.r for claim in solved], dtype=np.float64).reshape(-1, k)
         iterations = np.array([claim.iterations for claim in solved], dtype=np.int64)
         if wrong.any():
             self._use(np.flatnonzero(wrong.any(axis=0)))
@@ -164,7 +189,6 @@ class Sifter:
             restricted.columns,
             values[settled],
             y[settled],
-            r[settled],
             iterations[settled],
             (time.perf_counter() - begun) / max(1, members.size),
         )
@@ -174,13 +198,12 @@ class Sifter:
 class _Restricted:
     """The LP over the columns in use, in a session of its own; all other columns are at a finite bound."""
 
-    def __init__(self, base: LinearProgram, used: Mask, rest: Vector) -> None:
+    def __init__(self, base: LinearProgram, used: Mask, rest: Vector, prices: Prices) -> None:
         self.columns = np.flatnonzero(used)
         self.rest = np.where(used, 0.0, rest)
         self._place = np.cumsum(used) - 1
         self._shift = base.rows.times(self.rest)
-        self._cost = base.c
-        self._transposed = base.A.T.tocsr()
+        self._prices = prices
         self._may_rise = ~used & (base.col_upper > self.rest)
         self._may_fall = ~used & (base.col_lower < self.rest)
         self._session = Session(
@@ -199,7 +222,7 @@ class _Restricted:
         """Returns the optimum of each member over the columns in use, None where there is none."""
         own = self._own(changes)
         claims = [self._session.solve(own.of_member(k), Mode.WARM, settings) for k in range(members)]
-        return [c if c.status is Status.OPTIMAL and c.y is not None and c.r is not None else None for c in claims]
+        return [c if c.status is Status.OPTIMAL and c.y is not None else None for c in claims]
 
     def _own(self, changes: Changes) -> Changes:
         """Returns changes as those of the restricted LP."""
@@ -210,7 +233,7 @@ class _Restricted:
         place = np.where(is_column, self._place[np.where(is_column, index, 0)], index)
         return Changes(changes.member[used], field, place, value - shift)
 
-    def price(self, y: Vector, tolerance: float) -> tuple[Vector, Mask]:
-        """Returns r [s, n] of row duals y [s, m] at the base's costs, and where it is wrong for a column that is not in use."""
-        r = np.ascontiguousarray(self._cost - (self._transposed @ y.T).T)
-        return r, ((r < -tolerance) & self._may_rise) | ((r > tolerance) & self._may_fall)
+    def wrong_prices(self, y: Vector, tolerance: float) -> Mask:
+        """Returns where prices of row duals y [s, m] at the base's costs are wrong for a column that is not in use: [s, n]."""
+        r = self._prices.of(y)
+        return ((r < -tolerance) & self._may_rise) | ((r > tolerance) & self._may_fall)
