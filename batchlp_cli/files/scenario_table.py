@@ -192,18 +192,28 @@ def _numbers(column: Any, first: int, where: Callable[[int], str], title: str) -
     if isinstance(column, tuple) and len(column) == 2 and isinstance(column[0], np.ndarray):
         values, there = column
     else:
-        there = np.array([cell is not None and cell != "" for cell in column], dtype=np.bool_)
-        try:
-            if any("_" in cell for cell in column if type(cell) is str):
-                raise ValueError
-            values = np.array([float(cell) if cell is not None and cell != "" else 0.0 for cell in column])
-        except (ValueError, TypeError):
-            values, there = _numbers_one_by_one(column, first, where, title)
+        values, there = _plain_numbers(column) or _numbers_one_by_one(column, first, where, title)
     wrong = np.flatnonzero(there & np.isnan(values))
     if wrong.size:
         spot = where(first + int(wrong[0]))
         raise UsageError(f"{spot}: {title} is NaN, expected a number; leave the cell empty where nothing changes")
     return values, there
+
+
+def _plain_numbers(column: Sequence[Any]) -> tuple[Any, Any] | None:
+    """Returns the numbers of a column of texts, or of numbers, and where there are any; None where some cell is something else."""
+    types = set(map(type, column))
+    empty = "" if types == {str} else None
+    if (empty is None and not types <= {int, float, type(None)}) or (types == {str} and "_" in "".join(column)):
+        return None
+    there = np.ones(len(column), dtype=np.bool_)
+    if empty in column:
+        there[:] = [cell != empty for cell in column]
+        column = [0.0 if cell == empty else cell for cell in column]
+    try:
+        return np.array(list(map(float, column)), dtype=np.float64), there
+    except (ValueError, OverflowError):
+        return None
 
 
 def _numbers_one_by_one(column: Sequence[Any], first: int, where: Callable[[int], str], title: str) -> tuple[Any, Any]:
