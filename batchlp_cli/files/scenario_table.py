@@ -201,7 +201,7 @@ def _numbers(column: Any, first: int, where: Callable[[int], str], title: str) -
 
 
 def _plain_numbers(column: Sequence[Any]) -> tuple[Any, Any] | None:
-    """Returns the numbers of a column of texts, or of numbers, and where there are any; None where some cell is something else."""
+    """Returns the numbers of a column of texts or of numbers, and where there are any; None where a cell is something else."""
     types = set(map(type, column))
     empty = "" if types == {str} else None
     if (empty is None and not types <= {int, float, type(None)}) or (types == {str} and "_" in "".join(column)):
