@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from batchlp_cli.cache import cache_root
+from batchlp_cli.cache import cache_root, keep_text
 from batchlp_cli.problem import LinearProgram
 
 SIZES = ((600, 600, 1800), (3000, 3000, 9000), (20000, 20000, 60000))
@@ -59,10 +59,7 @@ def load_profile() -> Profile:
 def save_profile(profile: Profile) -> Path:
     """Writes the profile beside its place and renames it; returns the place. Raises OSError where that fails."""
     path = profile_path()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(json.dumps(asdict(profile) | {"machine": fingerprint()}, indent=1), encoding="utf-8")
-    os.replace(beside, path)
+    keep_text(path, json.dumps(asdict(profile) | {"machine": fingerprint()}, indent=1))
     return path
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 
 from batchlp_cli.backends.auto.cost import fingerprint
 from batchlp_cli.batch import LPBatch
-from batchlp_cli.cache import cache_root
+from batchlp_cli.cache import cache_root, keep_text
 from batchlp_cli.settings import SolveSettings
 
 MOST = 200
@@ -68,11 +67,8 @@ class Memory:
         self._entries = [*others, *new][-MOST:]
         told = [[size, matrix, highs, None if math.isinf(lanes) else lanes] for size, matrix, highs, lanes in self._entries]
         path = rates_path()
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text(json.dumps({"machine": fingerprint(), "rates": told}, indent=1), encoding="utf-8")
-            os.replace(beside, path)
+            keep_text(path, json.dumps({"machine": fingerprint(), "rates": told}, indent=1))
         except OSError:
             self.note = f"the rates measured could not be kept in {path}"
 
