@@ -156,9 +156,8 @@ def duplicate_row(source: Source, original: Row) -> Row:
 
 def settings_record(settings: SolveSettings) -> Row:
     """Returns what a report tells of settings: what a user can ask for, null where a limit is none."""
-    told = {
-        key: value for key, value in asdict(settings).items() if key not in ("careful", "cutoff", "watch", "starts", "backlog")
-    }
+    unasked = ("careful", "cutoff", "near", "watch", "starts", "backlog")
+    told = {key: value for key, value in asdict(settings).items() if key not in unasked}
     return told | {"time_limit": finite(settings.time_limit)}
 
 
