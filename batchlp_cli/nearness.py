@@ -19,7 +19,10 @@ def worth_of_violations(lp: LinearProgram, x: Vector, y: Vector) -> float:
 
     The value v(b) of an LP is convex in its sides b with the slope y* at b, so v(b) <= v(b') + |y*| @ |b - b'|, where x meets b'.
     """
-    rows, cols = _off(lp, x)
+    return _worth(lp, y, _off(lp.A @ x, lp.row_lower, lp.row_upper), _off(x, lp.col_lower, lp.col_upper))
+
+
+def _worth(lp: LinearProgram, y: Vector, rows: Vector, cols: Vector) -> float:
     r = lp.c - lp.A.T @ y
     # |y*| @ off <= max |y*| sum off
     return float(np.abs(y).max(initial=0.0) * rows.sum() + np.abs(r).max(initial=0.0) * cols.sum())
@@ -27,21 +30,20 @@ def worth_of_violations(lp: LinearProgram, x: Vector, y: Vector) -> float:
 
 def is_near(lp: LinearProgram, x: Vector, y: Vector, bound: float, tol: float) -> bool:
     """Tells whether x [n] obeys each row and column by its own measure, and the safe bound, with offset, is near its value."""
-    rows, cols = _off(lp, x)
+    activity = lp.A @ x
+    rows, cols = _off(activity, lp.row_lower, lp.row_upper), _off(x, lp.col_lower, lp.col_upper)
     # |a_i @ x - proj| <= tol (1 + |b_i|) for each row i, which large bounds of other rows don't loosen
-    own = (rows <= tol * (1 + _nearest(lp.row_lower, lp.row_upper, lp.A @ x))).all() and (
+    own = (rows <= tol * (1 + _nearest(lp.row_lower, lp.row_upper, activity))).all() and (
         cols <= tol * (1 + _nearest(lp.col_lower, lp.col_upper, x))
     ).all()
     value = float(lp.c @ x) + lp.offset
-    high = value + worth_of_violations(lp, x, y)
+    high = value + _worth(lp, y, rows, cols)
     return bool(own) and max(high, bound) - bound <= FAR * tol * (1 + abs(value))
 
 
-def _off(lp: LinearProgram, x: Vector) -> tuple[Vector, Vector]:
-    """Returns by how much x leaves its rows [m] and its columns [n]."""
-    along = np.asarray(lp.A @ x)
-    rows = np.abs(along - np.clip(along, lp.row_lower, lp.row_upper))
-    return rows, np.abs(x - np.clip(x, lp.col_lower, lp.col_upper))
+def _off(value: Vector, lower: Vector, upper: Vector) -> Vector:
+    """Returns by how much values leave their bounds."""
+    return np.abs(value - np.clip(value, lower, upper))
 
 
 def _nearest(lower: Vector, upper: Vector, value: Vector) -> Vector:

@@ -128,9 +128,10 @@ class Sifter:
         given_up: list[Indices] = []
         waiting = block
         for _ in range(ROUNDS):
-            if not waiting.size or not self._make_restricted(changes, waiting):
+            mine = changes.take(waiting)
+            if not waiting.size or not self._make_restricted(mine):
                 break
-            sifted, waiting, failed = self._round(changes, waiting)
+            sifted, waiting, failed = self._round(mine, waiting)
             found.append(sifted)
             given_up.append(failed)
         self._note_seconds(time.perf_counter() - begun, sum(part.members.size for part in found))
@@ -142,11 +143,10 @@ class Sifter:
         # a first block makes the restricted LP, which others need not
         self._seconds = each if self._blocks <= TRIALS else self._seconds + 0.3 * (each - self._seconds)
 
-    def _make_restricted(self, changes: Changes, members: Indices) -> bool:
+    def _make_restricted(self, changes: Changes) -> bool:
         """Makes the restricted LP anew where columns are missing that the members change; tells whether there is one."""
         assert self._rest is not None
-        mine = changes.take(members)
-        touched = mine.index[np.isin(mine.field, COLUMN_FIELDS)]
+        touched = changes.index[np.isin(changes.field, COLUMN_FIELDS)]
         if self._restricted is not None and self._used[touched].all():
             return True
         self._use(touched)
@@ -166,12 +166,12 @@ class Sifter:
     def _round(self, changes: Changes, members: Indices) -> tuple[Sifted, Indices, Indices]:
         """Solves members over the columns in use: those that prices settle, those with wrong prices, those without an optimum.
 
-        The columns with wrong prices are then in use.
+        The columns with wrong prices are then in use. changes: of these members, numbered 0, 1, ...
         """
         restricted = self._restricted
         assert restricted is not None
         begun = time.perf_counter()
-        claims = restricted.solve(changes.take(members), members.size, self._settings)
+        claims = restricted.solve(changes, members.size, self._settings)
         optimal = np.array([claim is not None for claim in claims], dtype=np.bool_)
         solved = [claim for claim in claims if claim is not None]
         m, k = self._base.m, restricted.columns.size
