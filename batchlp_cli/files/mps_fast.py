@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from batchlp_cli.files.mps_keys import Block, KeyTable, Words, as_words, cut
+from batchlp_cli.files.mps_keys import Block, KeyTable, Words, as_words, cut, words_of_lines
 from batchlp_cli.files.mps_markers import MARKER, Markers
 from batchlp_cli.files.mps_model import VALUELESS, Bound, Int32s, Int64s, MpsModel, Table
-from batchlp_cli.files.mps_numbers import INFINITE, NumberReader
+from batchlp_cli.files.mps_numbers import INFINITE, parse_numbers
 from batchlp_cli.problem import Mask
 
 SECTIONS = frozenset({"ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS"})
@@ -24,11 +24,10 @@ TAKES_NO_VALUE = np.isin(np.arange(len(Bound)), list(VALUELESS))
 
 
 class BlockReader:
-    """Reads blocks of one file; keeps the tables that find its rows, columns and numbers."""
+    """Reads blocks of one file; keeps the tables that find its rows and columns."""
 
     def __init__(self, model: MpsModel) -> None:
         self.model = model
-        self.numbers = NumberReader()
         self.rows = NameFinder(model.rows)
         self.cols = NameFinder(model.cols)
 
@@ -83,7 +82,7 @@ class BlockReader:
             if fields is not None:
                 paired[fields] = False
         places = np.flatnonzero(paired)
-        return self.rows.find(block.words(places[0::2])), self.numbers(block.words(places[1::2]))
+        return self.rows.find(block.words(places[0::2])), parse_numbers(block.words(places[1::2]))
 
     def _column_numbers(self, block: Block) -> tuple[Int32s, list[str]] | None:
         """Returns the column number of each line [lines] int32 and the new names; None where a known column comes back."""
@@ -134,7 +133,7 @@ class BlockReader:
         used = _used_lines(block, block.first + 1, table)
         cols = self.cols.find(block.words(block.first + 2))
         values = np.zeros(len(cols))
-        values[with_value] = self.numbers(block.words(block.first[with_value] + 3))
+        values[with_value] = parse_numbers(block.words(block.first[with_value] + 3))
         if (cols < 0).any():
             return False
         self._choose_set(table, block, block.first + 1, used)
@@ -163,7 +162,7 @@ class NameFinder:
         if self._count != len(self._names):
             self._count, self._table = len(self._names), None
             table = KeyTable()
-            table.add(as_words("\n".join(self._names).encode().split(b"\n")))
+            table.add(words_of_lines("\n".join((*self._names, "")).encode()))
             self._table = table if table.usable else None
         if self._table is None:
             raise ValueError("names too long, or too many in one place")
