@@ -98,6 +98,8 @@ class BlockReader:
             changed[1:] |= word[1:] != word[:-1]
         names = block.texts(block.first[changed])
         if known and names[0] == next(reversed(model.cols)):
+            if model.last_marker == known:
+                return None
             changed[0] = False
             names = names[1:]
         if not _all_new(names, model.cols):
@@ -174,9 +176,9 @@ def _all_new(names: Sequence[str], known: dict[str, int]) -> bool:
 
 
 def _used_lines(block: Block, fields: Int64s, table: Table) -> Mask:
-    """Tells which of the fields [lines] name the set that is used, the first one. Raises ValueError where a name is not ASCII."""
+    """Tells which of the fields [lines] name the set that is used, the first one. Raises ValueError where that is not ASCII."""
     name = block.texts(fields[:1])[0] if table.set_name is None else table.set_name
-    if not name.isascii():
+    if not name.isascii() or "\\" in name:  # bytes that are no UTF-8 are shown as \\xNN
         raise ValueError("a name outside ASCII")
     words, wanted = block.words(fields), as_words([name.encode()])
     used = np.ones(len(fields), dtype=np.bool_)
