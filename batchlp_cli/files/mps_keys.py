@@ -71,15 +71,15 @@ def cut(data: bytes, line: int) -> Block | None:
     blank = raw <= 32
     breaks = raw == 10
     break_count = int(np.count_nonzero(breaks))
-    known = break_count + int(np.count_nonzero(raw == 32)) + sum(data.count(c) for c in (b"\t", b"\r") if c in data)
+    known = break_count + sum(int(np.count_nonzero(raw == ord(c))) for c in (b" ", b"\t", b"\r") if c in data)
     if not blank[0] or known != np.count_nonzero(blank):
         return None
     edge = np.zeros(len(raw), dtype=np.bool_)
     np.not_equal(blank[1:], blank[:-1], out=edge[1:])
     edges = np.flatnonzero(edge)
     starts, ends = edges[0::2], edges[1::2]
-    last = np.flatnonzero(breaks[ends])
-    if len(last) == break_count:  # no blank lines, and no blanks at the ends of lines
+    last = _last_fields(breaks, ends, break_count)
+    if last is not None:
         counts = np.diff(last, prepend=-1)
         lines = np.arange(line, line + break_count)
     else:
@@ -89,6 +89,18 @@ def cut(data: bytes, line: int) -> Block | None:
     if not counts.size:
         return None
     return Block(data + PADDING, starts, ends, counts, np.cumsum(counts) - counts, lines)
+
+
+def _last_fields(breaks: np.ndarray, ends: Int64s, break_count: int) -> Int64s | None:
+    """Returns which fields are the last of their lines, where each has one, and one blank behind it at most; else None.
+
+    breaks: [bytes] bool, which bytes are line ends; ends: where the fields end.
+    """
+    last = breaks[ends]
+    if np.count_nonzero(last) != break_count:
+        last |= breaks[np.minimum(ends + 1, len(breaks) - 1)]
+    found = np.flatnonzero(last)
+    return found if len(found) == break_count else None
 
 
 def as_words(texts: Sequence[bytes]) -> Words:
@@ -124,7 +136,7 @@ def words_between(data: bytes, starts: Int64s, ends: Int64s) -> Words:
     here = aligned[place]
     for k in range(count):
         after = aligned[place + (k + 1)]
-        words.append((here >> shift | after << rest) & MASKS[np.clip(lengths - 8 * k, 0, 8)])
+        words.append((here >> shift | after << rest) & MASKS[np.minimum(np.maximum(lengths - 8 * k, 0), 8)])
         here = after
     return words
 
