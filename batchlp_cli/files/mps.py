@@ -15,7 +15,7 @@ from batchlp_cli.errors import ReadError
 from batchlp_cli.files import mps_sections
 from batchlp_cli.files.mps_assemble import ParsedModel, build_matrix, finish
 from batchlp_cli.files.mps_fast import SECTIONS, BlockReader
-from batchlp_cli.files.mps_fields import MAX_LINE_BYTES, LineError, fixed_fields, free_fields, looks_fixed, shown
+from batchlp_cli.files.mps_fields import MAX_LINE_BYTES, LineError, fixed_fields, free_fields, has_more, looks_fixed, shown
 from batchlp_cli.files.mps_headers import KEYWORDS, read_headed_value, read_header
 from batchlp_cli.files.mps_model import MpsModel
 from batchlp_cli.settings import NegativeUpper
@@ -170,6 +170,8 @@ class LineReader:
             fields = self.cut(line)
             if not fields:
                 return
+            if self.cut is fixed_fields and has_more(line):
+                self.model.note("more", f"line {number}: fixed format ends with column 61; what stands behind is left out")
             if self.section in CAREFUL:
                 CAREFUL[self.section](self.model, number, fields, line)
             else:
