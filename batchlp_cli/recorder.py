@@ -100,7 +100,8 @@ class Recorder:
         for (model, _), which in alike.items():
             mine = [sources[k] for k in which], [batch.names[members[k]] for k in which]
             rows = np.asarray(which, dtype=np.int64)
-            block = proved_rows(*mine, model, (group, self._digest), optima.take(rows), proofs.take(rows))
+            theirs = (optima, proofs) if len(alike) == 1 else (optima.take(rows), proofs.take(rows))
+            block = proved_rows(*mine, model, (group, self._digest), *theirs)
             self._waiting.append(block)
             self._waiting_rows += len(block)
         if self._waiting_rows >= MOST_WAITING:

@@ -76,6 +76,7 @@ ORDER: Mapping[str, Order] = {
         ("smps", "scenario_folder"),
         ("smps_stoch", "scenarios"),
         ("scenario_table", "smps_core"),
+        ("scenario_forms",),
         ("scenario_cells", "scenario_names"),
         ("warm_start",),
         ("discover", "results", "claims", "run_rows", "locate", "stored", "mps_writer", "mps_family"),
