@@ -12,12 +12,13 @@ a claimed r within tol (1 + ||c||) of c - A.T @ y, and no bounds that cross.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from batchlp_cli.batch import Field, Indices, LPBatch
 from batchlp_cli.certificates import Word, check_farkas, check_unbounded, crossing
+from batchlp_cli.dual_repair import repaired_bound
 from batchlp_cli.problem import Mask, Vector
 from batchlp_cli.products import Matrix, Numbers, from_zero
 from batchlp_cli.safe_bound import lower_bound
@@ -128,7 +129,19 @@ def _verify_slice(numbers: Numbers, offset: Vector, solutions: Sequence[Solution
         objective = objectives[k] if is_optimal and not reason else None
         verdict = Verdict(not reason, objective, bounds[k], Residuals(*residuals[k]), reason, () if reason else notes)
         verdicts.append(verdict)
-    return verdicts
+    return list(_with_repaired_bounds(numbers, offset, points, solutions, verdicts))
+
+
+def _with_repaired_bounds(
+    numbers: Numbers, offset: Vector, points: _Points, solutions: Sequence[Solution], verdicts: Sequence[Verdict]
+) -> Iterator[Verdict]:
+    """Yields the verdicts; those on an optimum, or a bound, whose y gives no bound have that of a y that was moved."""
+    for k, (solution, verdict) in enumerate(zip(solutions, verdicts, strict=True)):
+        wanted = (solution.status is Status.OPTIMAL and verdict.verified) or solution.status is Status.CUTOFF
+        if wanted and points.has_y[k] and verdict.dual_bound == -np.inf:
+            bound = repaired_bound(numbers.take([k]), points.y[k : k + 1], offset[k : k + 1])
+            verdict = replace(verdict, dual_bound=bound)
+        yield verdict
 
 
 def _all_within(measures: Measures, tol: float) -> list[bool]:
