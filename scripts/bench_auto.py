@@ -162,7 +162,9 @@ def main() -> None:
         worst = max(regrets, key=lambda case: regrets[case])
         mean = math.exp(sum(map(math.log, regrets.values())) / len(regrets))
         refused = sum(int(str(line["auto_refused"])) for line in lines)
-        print(f"{len(regrets)} cases: geometric mean {mean:.3f}, worst {regrets[worst]:.3f} ({worst}); auto left {refused} unproved")
+        print(
+            f"{len(regrets)} cases: geometric mean {mean:.3f}, worst {regrets[worst]:.3f} ({worst}); auto left {refused} unproved"
+        )
 
 
 def line_of(name: str, batches: Batches, settings: SolveSettings, repeats: int, budget: float) -> dict[str, object]:
