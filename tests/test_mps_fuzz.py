@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 
@@ -45,14 +46,19 @@ WRITTEN = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
     st.decimals(allow_nan=False, allow_infinity=False, places=4).map(str),
     st.from_regex(r"[-+]?[0-9]{0,12}\.?[0-9]{1,4}", fullmatch=True),
+    st.from_regex(r"[-+]?[0-9]{1,3}\.?[0-9]{0,17}[eE][-+]?[0-9]{1,3}", fullmatch=True).filter(lambda s: abs(float(s)) < math.inf),
+    st.floats(1e-30, 1e30).map("{:.16e}".format),
+    st.floats(-1e9, 1e9).map("{:.5E}".format),
 )
 
 
 @given(st.lists(WRITTEN, min_size=1, max_size=50))
 def test_numbers_are_rounded_as_float_rounds(tokens: list[str]) -> None:
-    """Numbers read many at once are bit for bit what Python's float gives."""
+    """Numbers read many at once are bit for bit what Python's float gives, and a Fortran exponent is an exponent."""
     found = parse_numbers(as_words([t.encode() for t in tokens]))
     assert found.tobytes() == np.array([float(t) for t in tokens]).tobytes()
+    fortran = parse_numbers(as_words([t.lower().replace("e", "d").encode() for t in tokens]))
+    assert fortran.tobytes() == found.tobytes()
 
 
 NAMES = st.text("ab\u00e9", min_size=1, max_size=20)
