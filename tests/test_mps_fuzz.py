@@ -18,10 +18,10 @@ from batchlp_cli.files.mps_assemble import ParsedModel
 from batchlp_cli.files.mps_family import FamilyReader, parse_base, parse_related
 from batchlp_cli.files.mps_keys import KeyTable, as_words
 from batchlp_cli.files.mps_numbers import parse_numbers
-from tests.mps_files import SEEDED, mps_files, same_reading
+from tests.mps_files import SEEDED, mps_files, oddly_spelt_files, same_reading
 
 
-@given(mps_files())
+@given(st.one_of(mps_files(), oddly_spelt_files()))
 def test_block_reader_equals_careful_reader(data: bytes) -> None:
     """Reading whole blocks gives bit for bit what reading line by line gives, warnings included."""
     assert same_reading(_read_with(data, 0), _read_with(data, 1 << 40))
@@ -33,7 +33,7 @@ def _read_with(data: bytes, small_bytes: int) -> ParsedModel:
         return parse_mps(data, "t.mps")
 
 
-@given(mps_files(), st.integers(1, 400))
+@given(st.one_of(mps_files(), oddly_spelt_files()), st.integers(1, 400))
 def test_block_size_changes_nothing(data: bytes, block_bytes: int) -> None:
     """Where a file is cut into blocks has no effect."""
     with pytest.MonkeyPatch.context() as patch:
