@@ -23,7 +23,7 @@ from batchlp_cli.solution import Solution, Verdict
 ARCHIVE_BYTES = 256 << 20
 """Open .npz files are written once they hold this much together, so that batches of any size need bounded memory."""
 
-MOST_WAITING = 1024
+MOST_WAITING = 4096
 """Rows that wait for one write; they also go whenever the run would have to wait for its workers."""
 
 
