@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlp_cli.batch import Indices
-from batchlp_cli.matrix import Csr, Ints, by_rows
+from batchlp_cli.matrix import Csr, Ints, by_rows, sums
 from batchlp_cli.problem import Mask, Vector
 
 if TYPE_CHECKING:
@@ -74,6 +74,27 @@ class Matrix:
             return times(self._abs_At if absolute else self.At, Y)
         return self.rows.transposed_times_all(Y, absolute=absolute)
 
+    def by_columns(self, Y: Vector) -> Vector:
+        """Returns A.T @ y for every row y of Y, a column of A a row, which spares a transposition: [B, m] -> [n, B]."""
+        return self.At @ np.ascontiguousarray(Y.T)
+
+    def absolute_at(self, Y: Vector, member: Indices, column: Indices) -> Vector:
+        """Returns |A|.T @ |y| of members [k] at columns [k]: [k]."""
+        first, counts = self.At.indptr[column], self.column_counts[column]
+        pair = np.repeat(np.arange(column.size), counts)
+        entry = np.arange(pair.size) - np.repeat(np.cumsum(counts) - counts - first, counts)
+        terms = np.abs(self.At.data[entry] * Y[member[pair], self.At.indices[entry]])
+        return sums(pair, terms, column.size)
+
+    @cached_property
+    def column_size(self) -> float:
+        """The largest sum of the absolute entries of a column, at least 1."""
+        return float(np.bincount(self.rows.indices, np.abs(self.rows.data), self.rows.shape[1]).max(initial=1.0))
+
+    def columns(self, which: Indices) -> Matrix:
+        """Returns the matrix of some columns."""
+        return Matrix(Csr.of(self.At[which].T.tocsr()), None if self.needs_scipy else 0)
+
     @cached_property
     def At(self) -> sp.csr_array:
         """A.T, by rows."""
@@ -128,6 +149,11 @@ class Numbers:
     row_upper: Vector
     col_lower: Vector
     col_upper: Vector
+
+    def columns(self, which: Indices, matrix: Matrix) -> Numbers:
+        """Returns the numbers of some columns, whose matrix is given."""
+        cost, lower, upper = (a[:, which] for a in (self.cost, self.col_lower, self.col_upper))
+        return Numbers(matrix, cost, self.row_lower, self.row_upper, lower, upper)
 
     def take(self, members: Sequence[int] | Indices) -> Numbers:
         """Returns the numbers of some members."""

@@ -15,6 +15,7 @@ from batchlp_cli.optima import Optima, one_by_one
 from batchlp_cli.report.row_block import proved_rows
 from batchlp_cli.report.rows import Model, Source, json_line, result_row
 from batchlp_cli.solution import Solution
+from batchlp_cli.stochastic import Expectation
 from tests.test_sifting import BOUNDS, COSTS, ROWS, batch_of, sifted
 
 TOL = 1e-6
@@ -94,6 +95,12 @@ def test_rows_made_together_are_those_made_one_by_one(sign: float, integers: int
     assert [list(row) for row in block.rows()] == [list(row) for row in expected]
     assert block.lines == [json_line(row) for row in expected] == list(map(encode_row, expected))
     assert block.names == [source.name for source in sources]
+    together, alone = Expectation(), Expectation()
+    together.add_optima(block.column("probability"), block.column("objective"))
+    for row in expected:
+        alone.add(row)
+    assert together == alone
+    assert together.scenarios == 30
 
 
 def test_one_member_alone_is_a_block(tmp_path: Path) -> None:
