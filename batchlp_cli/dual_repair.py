@@ -48,8 +48,8 @@ WITHIN = 100.0
 REGULAR = 1e-12
 """What the system is regularised by, since its columns may depend on each other; they have norm 1."""
 
-MOST_SHIFTED = 12_000
-"""Most rows and columns of the least-squares system; to factorise it takes half a second then."""
+MOST_SHIFTED = 20_000
+"""Most rows and columns of the least-squares system; to factorise it takes a second or so then."""
 
 MOST_ENCLOSED = 400
 """Most columns of F, whose inverse is dense."""
