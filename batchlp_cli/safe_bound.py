@@ -153,4 +153,11 @@ def with_implied_bounds(numbers: Numbers, parts: BoundParts) -> BoundParts:
     for k in np.split(needing, range(width, needing.size, width)):
         lower, upper = implied_bounds(numbers.take(k), cutoff[k], parts.low[k], parts.high[k])
         columns[k], endless[k], _ = column_terms(parts.low[k], parts.high[k], lower, upper)
-    return replace(parts, columns=columns, endless=endless, cutoff=cutoff, told=np.union1d(parts.told, column))
+    return replace(parts, columns=columns, endless=endless, cutoff=cutoff, told=_united(parts.told, column, columns.shape[1]))
+
+
+def _united(some: Indices, others: Indices, size: int) -> Indices:
+    """Returns which of `size` places are among some or others, ascending."""
+    is_there = np.zeros(size, dtype=np.bool_)
+    is_there[some] = is_there[others] = True
+    return np.flatnonzero(is_there)

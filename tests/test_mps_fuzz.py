@@ -135,6 +135,37 @@ def test_mutated_file_is_read_alike_by_blocks_and_lines(data: bytes, seed: int) 
     assert _agree(*readings)
 
 
+HEAD = b"NAME t\nROWS\n N c\n L r\nCOLUMNS\n x c 1 r 1\n y c 2\n"
+FOUND = (
+    HEAD + b"RHS\n s\xffs r 4\nENDATA\n",
+    HEAD + b"RANGES\n \xe4 r 4\nENDATA\n",
+    HEAD + b"BOUNDS\n UP \xff x 4\n UP \\xff y 4\nENDATA\n",
+    HEAD + b" m 'MARKER' 'INTORG'\n y r 3\n z c 1\n m 'MARKER' 'INTEND'\n z r 2\nENDATA\n",
+    HEAD + b" m 'MARKER' 'INTORG'\n m 'MARKER' 'INTEND'\n x r 2\nENDATA\n",
+)
+"""Files that scripts/fuzz_read.py found to be read in two ways."""
+
+
+@pytest.mark.parametrize("data", FOUND)
+def test_found_files_are_read_alike(data: bytes) -> None:
+    """Names of sets that are no UTF-8 and markers amid a column mean the same to the block reader and to the careful one."""
+    readings = []
+    for small_bytes in (0, 1 << 40):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(mps, "SMALL_BYTES", small_bytes)
+            readings.append(_reading(data))
+    assert _agree(*readings)
+
+
+def test_second_cost_behind_a_marker_is_refused_as_in_full() -> None:
+    """A column with a marker amid its entries warns and is no base, so a second cost in another file does not pass."""
+    text = HEAD + b" m 'MARKER' 'INTORG'\n y r 3\nENDATA\n"
+    parsed, base = parse_base(text, "t.mps")
+    assert (base, parsed.lp.integer.tolist(), len(parsed.warnings)) == (None, [False, False], 1)
+    with pytest.raises(ReadError, match="line 9: column 'y' has two entries in row 'c'"):
+        parse_mps(text.replace(b" y r 3", b" y c 5 r 3"), "t.mps")
+
+
 @given(mps_files(columns=30), st.integers(0, SEEDED))
 def test_related_file_is_read_as_in_full(data: bytes, seed: int) -> None:
     """What is read as a change of another file equals the full reading, warnings included; a refused file is never read so."""

@@ -15,7 +15,7 @@ from batchlp_cli.errors import ReadError
 from batchlp_cli.files import mps_sections
 from batchlp_cli.files.mps_assemble import ParsedModel, build_matrix, finish
 from batchlp_cli.files.mps_fast import SECTIONS, BlockReader
-from batchlp_cli.files.mps_fields import MAX_LINE_BYTES, LineError, fixed_fields, free_fields, looks_fixed, shown
+from batchlp_cli.files.mps_fields import MAX_LINE_BYTES, LineError, fixed_fields, free_fields, has_more, looks_fixed, shown
 from batchlp_cli.files.mps_headers import KEYWORDS, read_headed_value, read_header
 from batchlp_cli.files.mps_model import MpsModel
 from batchlp_cli.settings import NegativeUpper
@@ -170,6 +170,8 @@ class LineReader:
             fields = self.cut(line)
             if not fields:
                 return
+            if self.cut is fixed_fields and has_more(line):
+                self.model.note("more", f"line {number}: fixed format ends with column 61; what stands behind is left out")
             if self.section in CAREFUL:
                 CAREFUL[self.section](self.model, number, fields, line)
             else:
@@ -180,8 +182,10 @@ class LineReader:
 
 
 def count_lines(data: bytes, start: int, end: int) -> int:
-    """Returns how many lines end between two places; `count` of bytes goes from one to the next, which takes longer."""
-    return int(np.count_nonzero(np.frombuffer(data, dtype=np.uint8, count=end - start, offset=start) == 10)) if end > start else 0
+    """Returns how many lines end between two places; `count` of bytes goes from one to the next, which takes longer if many."""
+    if end - start < SMALL_BYTES:
+        return data.count(b"\n", start, end)
+    return int(np.count_nonzero(np.frombuffer(data, dtype=np.uint8, count=end - start, offset=start) == 10))
 
 
 def blocks(data: bytes) -> Iterator[bytes]:
@@ -198,8 +202,12 @@ def blocks(data: bytes) -> Iterator[bytes]:
 def special_lines(block: bytes, number: int) -> Iterator[tuple[int, int, int]]:
     """Yields start, end and number of the lines of a block that do not begin with a blank."""
     raw = np.frombuffer(block, dtype=np.uint8)
-    ends = np.flatnonzero(raw == 10) + 1
-    starts = np.concatenate(([0], ends))
-    starts = starts[starts < len(block)]
-    for i in np.flatnonzero(raw[starts] > 32).tolist():
-        yield int(starts[i]), int(ends[i]) if i < len(ends) else len(block), number + i
+    special = raw > 32
+    special[1:] &= raw[:-1] == 10
+    marks, before = special.tobytes(), 0
+    start = marks.find(1)
+    while start >= 0:
+        number += count_lines(block, before, start)
+        end = block.find(b"\n", start) + 1 or len(block)
+        yield start, end, number
+        before, start = start, marks.find(1, end)

@@ -7,14 +7,13 @@ import time
 from functools import partial
 from typing import cast
 
-from batchlp_cli.backends.highs.chunk import ChunkAnswer, ChunkTask
+from batchlp_cli.backends.highs.chunk import METHOD, ChunkAnswer, ChunkTask
 from batchlp_cli.backends.highs.course import Course
 from batchlp_cli.backends.highs.session import Mode
-from batchlp_cli.backends.highs.sifting import Prices
 from batchlp_cli.batch import LPBatch
+from batchlp_cli.optima import Claim
 from batchlp_cli.processes import Ending, Outcome, Task
 from batchlp_cli.settings import SolveSettings
-from batchlp_cli.solution import Solution
 
 LEAST = 64  # members of a batch that travels in chunks
 MOST = 512  # members of a chunk
@@ -31,7 +30,6 @@ class Convoy:
         self._id, self._batch, self._jobs = batch_id, batch, jobs
         self._out: dict[tuple[int, ...], float] = {}  # chunks that workers have, with the time at which each was given
         self._shared, self._sifted = 0, 0
-        self._prices = Prices(batch.base)
 
     @staticmethod
     def suits(batch: LPBatch, settings: SolveSettings) -> bool:
@@ -62,8 +60,8 @@ class Convoy:
         opening = self.course.opening_for(slot, fresh)
         return ChunkTask(self._id, self._batch.changes.take(members), len(members), mode, opening)
 
-    def take_in(self, outcome: Outcome) -> list[tuple[int, Solution]]:
-        """Returns members and their claims."""
+    def take_in(self, outcome: Outcome) -> list[Claim]:
+        """Returns what is claimed of members."""
         what = cast(tuple[int, object], outcome.key)[1]
         if isinstance(what, int):
             answer = self.course.take_in(outcome)
@@ -75,10 +73,11 @@ class Convoy:
                 self.course.give_back(member)
             return []
         answers = cast(ChunkAnswer, outcome.value)
-        self._shared += answers.shared.size
-        self._sifted += sum(part.members.size for part in answers.sifted)
-        claims = answers.solutions(self._prices, self._batch.changes.take(members))
-        return [(members[k], claim) for k, claim in claims]
+        for part in answers.optima:
+            self._shared += len(part) if part.method == METHOD else 0
+            self._sifted += len(part) if part.method != METHOD else 0
+        own = ((members[k], claim) for k, claim in answers.claims)
+        return [*own, *(part.renumbered(members) for part in answers.optima if len(part))]
 
     def leave(self, slot: int) -> None:
         """Notes that a worker went on to another batch."""
