@@ -124,22 +124,25 @@ class BlockReader:
         return True
 
     def _read_bounds(self, block: Block) -> bool:
-        """Reads lines of BOUNDS that all name their set."""
-        with_value = block.counts == 4
-        if not (with_value | (block.counts == 3)).all():
-            return False
+        """Reads lines of BOUNDS that all name their set, or all leave it out."""
         kinds = _kinds(block.words(block.first))
-        if not (with_value | TAKES_NO_VALUE[kinds]).all():
+        valueless = TAKES_NO_VALUE[kinds]
+        named = not (block.counts == 3 - valueless).all()  # a value may stand behind a type that needs none, not without a set
+        with_value = block.counts == 3 + named
+        if named and not (with_value | (valueless & (block.counts == 3))).all():
             return False
-        table = self.model.bounds
-        used = _used_lines(block, block.first + 1, table)
-        cols = self.cols.find(block.words(block.first + 2))
+        table, column = self.model.bounds, block.first + 1 + named
+        used = _used_lines(block, block.first + 1, table) if named else None
+        cols = self.cols.find(block.words(column))
         values = np.zeros(len(cols))
-        values[with_value] = parse_numbers(block.words(block.first[with_value] + 3))
+        values[with_value] = parse_numbers(block.words(column[with_value] + 1))
         if (cols < 0).any():
             return False
-        self._choose_set(table, block, block.first + 1, used)
-        table.extend(block.lines[used], cols[used], values[used], kinds[used])
+        if used is None:
+            table.extend(block.lines, cols, values, kinds)
+        else:
+            self._choose_set(table, block, block.first + 1, used)
+            table.extend(block.lines[used], cols[used], values[used], kinds[used])
         return True
 
     def _choose_set(self, table: Table, block: Block, fields: Int64s, used: Mask) -> None:
@@ -176,10 +179,8 @@ def _all_new(names: Sequence[str], known: dict[str, int]) -> bool:
 
 
 def _used_lines(block: Block, fields: Int64s, table: Table) -> Mask:
-    """Tells which of the fields [lines] name the set that is used, the first one. Raises ValueError where that is not ASCII."""
+    """Tells which of the fields [lines] name the set that is used, the first one. Raises ValueError where a name is too long."""
     name = block.texts(fields[:1])[0] if table.set_name is None else table.set_name
-    if not name.isascii() or "\\" in name:  # bytes that are no UTF-8 are shown as \\xNN
-        raise ValueError("a name outside ASCII")
     words, wanted = block.words(fields), as_words([name.encode()])
     used = np.ones(len(fields), dtype=np.bool_)
     for k in range(max(len(words), len(wanted))):

@@ -19,13 +19,15 @@ Words = list[np.ndarray]
 """Fields as words: the k-th array [fields] uint64 holds bytes 8k to 8k + 7 of each field."""
 
 COMMENT = re.compile(rb"[ \t]\$[ \t\r\n]")
-WORDS = 8
+WORDS = 16
 PADDING = bytes(8 * WORDS + 16)
 """What stands behind data that is read as words, so that a field at its end may be read as any number of words."""
 MAX_PROBES = 40
 MASKS = np.array([(1 << (8 * i)) - 1 for i in range(9)], dtype=np.uint64)
-FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F] * 2, dtype=np.uint64)
-FACTORS[4:] += np.uint64(2 * 0x5851F42D4C957F2D % 2**64)
+FACTORS = np.array(
+    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F] * (WORDS // 4), dtype=np.uint64
+)
+FACTORS += np.arange(WORDS, dtype=np.uint64) // np.uint64(4) * np.uint64(2 * 0x5851F42D4C957F2D % 2**64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +53,13 @@ class Block:
     def texts(self, fields: Int64s | np.ndarray) -> list[str]:
         """Returns the chosen fields as text."""
         starts, ends = self.starts[fields], self.ends[fields]
-        if not self.data.isascii():
-            return [decode(self.data[a:b]) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
         # Each field and the byte behind it, which becomes a line end: one text, split once.
         lengths = ends - starts + 1
         stops = np.cumsum(lengths)
         places = np.arange(lengths.sum()) + np.repeat(starts - (stops - lengths), lengths)
         text = np.frombuffer(self.data, dtype=np.uint8)[places]
         text[stops - 1] = 10
-        names: list[str] = text.tobytes().decode("ascii").split("\n")[:-1]
+        names: list[str] = decode(text.tobytes()).split("\n")[:-1]
         return names
 
 

@@ -24,7 +24,9 @@ DIGITS = 19
 """Digits that fit into 64 bits; 10^19 does, too, and is exact in extended precision."""
 POWERS = np.array([10.0**k for k in range(256)])
 EXTENDED = np.finfo(np.longdouble).nmant == 63 and np.dtype(np.longdouble).itemsize == 16
-LONG_POWERS = np.array([10**k for k in range(DIGITS + 1)], dtype=np.uint64).astype(np.longdouble)
+EXACT_POWER = 27
+"""Powers of ten up to 10^27 are exact in extended precision, since 5^27 fits into 64 bits."""
+LONG_POWERS = np.multiply.accumulate(np.array([1] + [10] * EXACT_POWER, dtype=np.longdouble))
 FORTRAN = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))[dD]([+-]?\d+)")
 
 
@@ -63,7 +65,10 @@ def parse_numbers(words: Words) -> Vector:
     values, done = parse_decimals(words)
     rest = np.flatnonzero(~done)
     if rest.size:
-        values[rest] = _one_by_one(as_texts([w[rest] for w in words]))
+        words = [w[rest] for w in words]
+        values[rest], done = parse_exponents(words)
+        rest, left = rest[~done], np.flatnonzero(~done)
+        values[rest] = _one_by_one(as_texts([w[left] for w in words])) if rest.size else 0.0
     return values
 
 
@@ -99,10 +104,39 @@ def parse_decimals(words: Words) -> tuple[Vector, Mask]:
     if digit_count.max(initial=0) <= SHORT:
         values = _joined(digits, is_digit, np.float64) / POWERS[behind]
     else:
-        values, sure = _round_long(_joined(digits, is_digit, np.uint64), np.minimum(behind, DIGITS))
+        values, sure = _round_long(_joined(digits, is_digit, np.uint64), -np.minimum(behind, DIGITS).astype(np.int64))
         done &= (digit_count <= DIGITS) & sure
     values *= 1.0 - 2.0 * negative
     return values, done
+
+
+def parse_exponents(words: Words) -> tuple[Vector, Mask]:
+    """Returns values [fields] float64 of decimals with an exponent (E or D), and which fields were such and could be rounded
+    surely: [fields] bool.
+
+    The value is M * 10^p with M all digits in front of the mark as one integer, p the exponent less the digits behind the point.
+    """
+    characters = _characters(words)
+    places = np.arange(len(characters), dtype=np.uint8)[:, None]
+    lower = characters | np.uint8(32)
+    is_mark = (lower == ord("e")) | (lower == ord("d"))
+    mark = _sums(is_mark * places)
+    digits = characters - np.uint8(ord("0"))
+    is_digit, is_minus = digits < 10, characters == ord("-")
+    in_front, is_sign = is_digit & (places < mark), is_minus | (characters == ord("+"))
+    behind, is_first = is_digit & (places > mark), places == mark + np.uint8(1)
+    is_point = characters == ord(".")
+    length, points, signed = _sums(characters != 0), _sums(is_point), is_sign[0]
+    digit_count, exponent_digits, exponent_signed = _sums(in_front), _sums(behind), _sums(is_sign & is_first)
+    done = (_sums(is_mark) == 1) & (digit_count > 0) & (digit_count <= DIGITS) & (points <= 1)
+    done &= (digit_count + points + signed == mark) & (_sums(is_point * places) < mark)
+    done &= (exponent_digits > 0) & (exponent_digits <= 4) & (exponent_digits + exponent_signed == length - mark - 1)
+    exponent = _joined(digits * behind, behind, np.uint64).astype(np.int64)
+    exponent *= 1 - 2 * _sums(is_minus & is_first).astype(np.int64)
+    exponent -= np.where(points == 1, mark.astype(np.int64) - 1 - _sums(is_point * places), 0)
+    done &= np.abs(exponent) <= EXACT_POWER
+    values, sure = _round_long(_joined(digits * in_front, in_front, np.uint64), np.where(done, exponent, 0))
+    return values * (1.0 - 2.0 * is_minus[0]), done & sure
 
 
 def _joined(digits: np.ndarray, is_digit: Mask, kind: type[np.float64 | np.uint64]) -> np.ndarray:
@@ -128,17 +162,20 @@ def _sums(counts: np.ndarray) -> np.ndarray:
     return sums
 
 
-def _round_long(number: np.ndarray, behind: np.ndarray) -> tuple[Vector, Mask]:
-    """Returns number / 10^behind [fields] float64, and where it is surely the nearest float64: [fields] bool.
+def _round_long(number: np.ndarray, power: np.ndarray) -> tuple[Vector, Mask]:
+    """Returns number * 10^power [fields] float64, power at most EXACT_POWER either way, and where it is surely the nearest
+    float64: [fields] bool.
 
-    Divided in extended precision the quotient is right to 64 bits. Cut to 53 bits it is rounded as the exact quotient would
-    be, unless its last 11 bits stand exactly half way.
+    Divided or multiplied once in extended precision the result is right to 64 bits. Cut to 53 bits it is rounded as the exact one
+    would be, unless its last 11 bits stand exactly half way.
     """
     if not EXTENDED:
         return np.zeros(len(number)), np.zeros(len(number), dtype=np.bool_)
-    quotient = number.astype(np.longdouble) / LONG_POWERS[behind]
-    last_bits = quotient.view(np.uint64)[0::2] & np.uint64(0x7FF)
-    return quotient.astype(np.float64), last_bits != 0x400
+    result = number.astype(np.longdouble) / LONG_POWERS[np.maximum(-power, 0)]
+    if power.max(initial=0) > 0:
+        result *= LONG_POWERS[np.maximum(power, 0)]  # 10^0 = 1 where it was divided
+    last_bits = result.view(np.uint64)[0::2] & np.uint64(0x7FF)
+    return result.astype(np.float64), last_bits != 0x400
 
 
 def _characters(words: Words) -> np.ndarray:
