@@ -107,6 +107,7 @@ ORDER: Mapping[str, Order] = {
         ("states",),
         ("course",),
         ("parameters",),
+        ("mending",),
         ("reduction",),
         ("restoration",),
         ("certificates", "polish"),
