@@ -55,7 +55,7 @@ ORDER: Mapping[str, Order] = {
         ("page",),
         ("figures", "sections"),
         ("concerns", "comparison"),
-        ("facts", "profile"),
+        ("facts", "profile", "studied"),
         ("failures", "trace", "occupancy", "checks"),
         ("outcome", "markup", "words", "style", "rows"),
     ),
