@@ -85,8 +85,12 @@ class Changes:
     def take(self, members: Sequence[int] | Indices) -> Changes:
         """Returns the table of the given members, renumbered 0, 1, ... in the given order."""
         wanted = np.asarray(members, dtype=np.int64)
-        starts = np.searchsorted(self.member, wanted, side="left")
-        counts = np.searchsorted(self.member, wanted, side="right") - starts
+        # those wanted are most often neighbours: within their part of a long table they are found without leaving the cache
+        ends = [wanted.min(), wanted.max() + 1] if wanted.size else [0, 0]
+        low, high = np.searchsorted(self.member, ends).tolist()
+        near = self.member[low:high]
+        starts = low + np.searchsorted(near, wanted, side="left")
+        counts = low + np.searchsorted(near, wanted, side="right") - starts
         member = np.repeat(np.arange(wanted.size, dtype=np.int64), counts)
         first = np.cumsum(counts) - counts
         rows = np.arange(member.size, dtype=np.int64) - first[member] + starts[member]
@@ -132,11 +136,13 @@ class LPBatch:
             raise ModelError(f"{len(self.labels)} labels for {len(self.names)} members")
         if len(self.changes) and (self.changes.member[0] < 0 or self.changes.member[-1] >= len(self.names)):
             raise ModelError(f"a change names a member outside 0..{len(self.names) - 1}")
-        for code in Field:
-            index = self.changes.index[self.changes.field == code]
-            size = 1 if code is Field.OFFSET else getattr(self.base, code.attribute).shape[0]
-            if index.size and (index.min() < 0 or index.max() >= size):
-                raise ModelError(f"a change of {code.name.lower()} names index {index.max()}, expected 0..{size - 1}")
+        m, n = self.base.m, self.base.n
+        size = np.array([n, m, m, n, n, 1])[self.changes.field]  # by the codes of Field
+        outside = np.flatnonzero((self.changes.index < 0) | (self.changes.index >= size))
+        if outside.size:
+            k = int(outside[0])
+            name, index = Field(self.changes.field[k]).name.lower(), self.changes.index[k]
+            raise ModelError(f"a change of {name} names index {index}, expected 0..{size[k] - 1}")
 
     def __len__(self) -> int:
         return len(self.names)

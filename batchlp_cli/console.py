@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from batchlp_cli.events import Begun, Event, InputRead, Note, RowReady
+from batchlp_cli.events import Begun, Event, InputRead, Note, RowReady, Rows, RowsReady
 from batchlp_cli.events import Progress as Progressed
 from batchlp_cli.inspection import GroupView, Inspection
 from batchlp_cli.report.rows import RESULT_FIELDS, json_line
@@ -91,6 +91,10 @@ class Talk:
                 self._done += row.get("kind", "model") == "model"
                 self._move()
                 self._row(row, line)
+            case RowsReady(rows):
+                self._done += len(rows)
+                self._move()
+                self._together(rows)
             case Progressed(what, done, of):
                 if self._progress is not None and self._task is not None:
                     self._progress.update(self._task, description=f"{what} {done} of {of}")
@@ -161,6 +165,14 @@ class Talk:
             sys.stdout.flush()
         else:
             self._rows.append(row)
+
+    def _together(self, rows: Rows) -> None:
+        if self.form == "jsonl":
+            sys.stdout.write("\n".join([*rows.lines, ""]))
+            sys.stdout.flush()
+            return
+        for row in rows.rows():
+            self._row(row, "")
 
     def _csv(self, names: list[str], rows: list[Mapping[str, object]] | list[dict[str, object]], header: bool = True) -> None:
         text = io.StringIO()

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from batchlp_cli.batch import Labels, LPBatch
-from batchlp_cli.events import Listen, RowReady
+from batchlp_cli.events import Listen, RowReady, RowsReady
 from batchlp_cli.files.results import RunFolder
 from batchlp_cli.files.write import BatchArchive, solution_text
+from batchlp_cli.kkt import Proofs
+from batchlp_cli.optima import Optima
 from batchlp_cli.problem import LinearProgram
+from batchlp_cli.report.row_block import RowBlock, proved_rows
 from batchlp_cli.report.rows import Model, Row, Source, Totals, duplicate_row, json_line, result_row, unreadable_row
 from batchlp_cli.settings import Selection, SolutionFormat
 from batchlp_cli.solution import Solution, Verdict
@@ -46,7 +52,8 @@ class Recorder:
         self._selection = selection
         self._archives: dict[str, tuple[str, BatchArchive]] = {}  # by group: the file's name, and what goes into it
         self._archived_bytes = 0
-        self._waiting: list[tuple[Row, str]] = []
+        self._waiting: list[RowBlock | tuple[Row, str]] = []
+        self._waiting_rows = 0
         self._told: tuple[LinearProgram, Labels | None, Model] | None = None
         self._listeners: list[Callable[[Row], None]] = []
 
@@ -74,6 +81,31 @@ class Recorder:
         if self._kind is not SolutionFormat.NONE and (solution.x is not None or solution.ray is not None):
             row["solution"] = self._keep(source.name, group, batch, member, tries[-1])
         self._emit(row)
+
+    @property
+    def keeps_vectors(self) -> bool:
+        """Whether solutions are written beside the rows."""
+        return self._kind is not SolutionFormat.NONE
+
+    def proved(
+        self, sources: Sequence[Source], batch: LPBatch, members: Sequence[int], group: str, optima: Optima, proofs: Proofs
+    ) -> None:
+        """Records members whose optimum was proved at the first try; claims and proofs are in the order of the members.
+
+        Only where no vectors are kept: what is written is rows.
+        """
+        alike: defaultdict[tuple[Model, tuple[str, ...]], list[int]] = defaultdict(list)
+        for k, (source, member) in enumerate(zip(sources, members, strict=True)):
+            alike[self._model(batch, member), source.warnings].append(k)
+        for (model, _), which in alike.items():
+            mine = [sources[k] for k in which], [batch.names[members[k]] for k in which]
+            rows = np.asarray(which, dtype=np.int64)
+            theirs = (optima, proofs) if len(alike) == 1 else (optima.take(rows), proofs.take(rows))
+            block = proved_rows(*mine, model, (group, self._digest), *theirs)
+            self._waiting.append(block)
+            self._waiting_rows += len(block)
+        if self._waiting_rows >= MOST_WAITING:
+            self.settle()
 
     def _model(self, batch: LPBatch, member: int) -> Model:
         """Returns what rows tell of a member's model, which is mostly what they told of the last one."""
@@ -115,17 +147,35 @@ class Recorder:
 
     def _emit(self, row: Row) -> None:
         self._waiting.append((row, json_line(row)))
-        if len(self._waiting) >= MOST_WAITING:
+        self._waiting_rows += 1
+        if self._waiting_rows >= MOST_WAITING:
             self.settle()
 
     def settle(self) -> None:
         """Brings rows that wait to disk, with one write, and to whoever listens. To be called before a run waits for anything."""
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting, self._waiting_rows = self._waiting, [], 0
         if waiting and self._folder is not None:
-            self._folder.append(*(row for row, _ in waiting), texts=[line for _, line in waiting])
-        for row, line in waiting:
-            self._announce(row, line)
-            self._emit_twins(row)
+            names: list[str] = []
+            lines: list[str] = []
+            for one in waiting:
+                names += one.names if isinstance(one, RowBlock) else [str(one[0]["name"])]
+                lines += one.lines if isinstance(one, RowBlock) else [one[1]]
+            self._folder.append_lines(names, lines)
+        for one in waiting:
+            if isinstance(one, RowBlock):
+                self._announce_block(one)
+                continue
+            self._announce(*one)
+            self._emit_twins(one[0])
+
+    def _announce_block(self, block: RowBlock) -> None:
+        self.totals.add_verified(block.status, len(block))
+        if self._listeners or self._twins:
+            for row in block.rows():
+                for take in self._listeners:
+                    take(row)
+                self._emit_twins(row)
+        self._listen(RowsReady(block))
 
     def _emit_twins(self, row: Row) -> None:
         for twin in self._twins.get(str(row["name"]), ()):

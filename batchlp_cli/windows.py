@@ -32,6 +32,22 @@ class Work:
         chosen = tuple(next(filter(watch.wants, own), own[0]) for own in called)
         self.batch = replace(group.batch.take(distinct), names=chosen)
 
+    def tell(self, groups: dict[str, dict[str, object]], second_tries: int, words: dict[str, object]) -> None:
+        """Adds the group to what a report tells of groups, by their ids; one that comes in several windows is one there."""
+        batch = self.group.batch
+        base = batch.base
+        sizes = {"group": self.group.id, "rows": base.m, "columns": base.n, "nonzeros": base.nnz}
+        counts = {"members": len(batch), "distinct": len(self.batch), "changes": len(batch.changes), "second_tries": second_tries}
+        entry = groups.setdefault(self.group.id, sizes | dict.fromkeys(counts, 0))
+        entry |= {key: int(str(entry[key])) + count for key, count in counts.items()} | words
+
+    def twins(self, members: Indices) -> tuple[list[int], Indices | None]:
+        """Returns the group's members that are equal to those of the batch, and for each its place in `members`, None for all in
+        order."""
+        counts = [len(self.copies[member]) for member in members.tolist()]
+        twins = [twin for member in members.tolist() for twin in self.copies[member]]
+        return twins, None if len(twins) == len(counts) else np.repeat(np.arange(len(counts)), counts)
+
 
 def windows(outcomes: Iterator[ReadOutcome], grouper: Grouper, limit_bytes: int, stages: Stages) -> Iterator[Sequence[Group]]:
     """Yields groups of the inputs read, window by window: a window ends when what it holds exceeds the limit."""

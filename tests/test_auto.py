@@ -288,7 +288,7 @@ def test_where_no_kernel_can_be_loaded_highs_solves_all(monkeypatch: pytest.Monk
         broken = f"batchlp_cli.backends.pdhg.kernels.{name}"
         monkeypatch.setitem(sys.modules, broken, ModuleType(broken))
     batch = scenario_batch(5, 150)
-    slow = LPBatch.of([replace(batch.member(i), offset=DAWDLES if i else 0.0) for i in range(150)])
+    slow = LPBatch.of([replace(batch.member(i), offset=DAWDLES if i else 0.0) for i in range(30)])
     backend = AutoBackend(2, parameters=LANES_TAKE_ALL)
     backend._highs.close()
     backend._highs = HighsBackend(2, worker="tests.highs_faults:make_faulty_handler")

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from batchlp_cli.backends.highs.chunk import METHOD, ChunkSolver
+from batchlp_cli.backends.highs.chunk import METHOD, ChunkAnswer, ChunkSolver
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.backends.highs.session import Mode, Session
 from batchlp_cli.backends.highs.sharing import Bunch, SharedBasis
-from batchlp_cli.backends.highs.sifting import Prices
 from batchlp_cli.batch import Changes, Field, LPBatch
 from batchlp_cli.kkt import verify
 from batchlp_cli.problem import LinearProgram, Vector
@@ -47,6 +46,13 @@ def batch_of(seed: int, members: int, spread: float = 0.1, *, costs: bool = Fals
     return LPBatch(base, Changes(member, field, index, np.stack(values, axis=1).ravel()), tuple(f"m{k}" for k in range(members)))
 
 
+def claims_of(found: ChunkAnswer, batch: LPBatch) -> dict[int, Solution]:
+    """Returns the claims of all members of a chunk, which is the whole batch; each has one."""
+    claims = [*found.claims, *(each for part in found.optima for each in part.solutions(batch))]
+    assert len(dict(claims)) == len(claims)
+    return dict(claims)
+
+
 def alone(batch: LPBatch) -> list[Solution]:
     """Returns what a cold solver says of each member."""
     return [Session(batch.member(k)).solve(Changes(), Mode.COLD, SolveSettings(tol=TOL)) for k in range(len(batch))]
@@ -58,7 +64,7 @@ def test_chunks_say_what_a_solver_says_of_each_member(seed: int, spread: float) 
     """Status and value of every member, found by a solver or by a shared basis, are those of a cold solve, and verified."""
     batch = batch_of(seed, 40, spread)
     found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), batch.changes, 40, Mode.WARM)
-    claims = dict(found.solutions(Prices(batch.base), batch.changes))
+    claims = claims_of(found, batch)
     assert sorted(claims) == list(range(40))
     ordered = [claims[k] for k in range(40)]
     expected = alone(batch)
@@ -75,10 +81,11 @@ def test_close_members_need_hardly_any_solver() -> None:
     """Of 200 members of a bounded LP that differ little, most have the basis of another one."""
     batch = batch_of(3, 200, 1e-3)
     found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), batch.changes, 200, Mode.WARM)
-    assert found.shared.size > 150
-    assert {
-        claim.method for k, claim in found.solutions(Prices(batch.base), batch.changes) if k in set(found.shared.tolist())
-    } == {METHOD}
+    (shared,) = found.optima
+    assert len(shared) > 150
+    assert shared.method == METHOD
+    claims = claims_of(found, batch)
+    assert {claims[k].method for k in shared.members.tolist()} == {METHOD}
 
 
 QUICK = """
@@ -109,8 +116,8 @@ def test_costs_that_differ_are_left_to_the_solver() -> None:
     batch = batch_of(1, 5, costs=True)
     assert Bunch.of(batch.base, batch.changes, 5) is None
     found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), batch.changes, 5, Mode.WARM)
-    assert found.shared.size == 0
-    assert sorted(k for k, _ in found.solutions(Prices(batch.base), batch.changes)) == list(range(5))
+    assert not found.optima
+    assert sorted(claims_of(found, batch)) == list(range(5))
 
 
 def test_bounds_that_cross_fit_no_basis() -> None:

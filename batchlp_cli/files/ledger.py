@@ -11,6 +11,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -97,19 +98,23 @@ class Ledger:
         if os.fstat(self._fd).st_size > self._ends[OWN]:
             os.ftruncate(self._fd, self._ends[OWN])
 
-    def append(self, rows: Sequence[Row], texts: Sequence[str] | None = None) -> None:
-        """Writes rows at the end of the own file, all or, with OSError, none. texts: the rows as JSON in ASCII."""
-        lines = list(map(encode_row, rows)) if texts is None else [text.encode("ascii") + b"\n" for text in texts]
+    def append(self, rows: Sequence[Row]) -> None:
+        """Writes rows at the end of the own file, all or, with OSError, none."""
+        self.append_lines([str(row["name"]) for row in rows], list(map(encode_row, rows)))
+
+    def append_lines(self, names: Sequence[str], lines: Sequence[str]) -> None:
+        """Writes the rows of these names, which are JSON in ASCII without the lines' ends, as `append` does."""
         end = self._ends[OWN]
         try:
-            write_all(self._fd, b"".join(lines))
+            write_all(self._fd, "\n".join([*lines, ""]).encode("ascii"))
         except OSError:
             os.ftruncate(self._fd, end)
             raise
-        for row, line in zip(rows, lines, strict=True):
-            self._put(str(row["name"]), Place(OWN, end, len(line), None, usable=False))
-            end += len(line)
-        self._ends[OWN] = end
+        sizes = [len(line) + 1 for line in lines]
+        offsets = list(accumulate(sizes, initial=end))
+        self._ends[OWN] = offsets.pop()
+        for name, offset, size in zip(names, offsets, sizes, strict=True):
+            self._put(name, Place(OWN, offset, size, None, usable=False))
 
     def digest(self, name: str) -> str | None:
         """Returns the digest of the input whose row may be used again, or None where there is no such row."""
@@ -198,13 +203,13 @@ def _changed(path: Path, stream: BinaryIO, end: int) -> bool:
 _encode = json.JSONEncoder(allow_nan=False).encode  # made once, since json.dumps makes one a call
 
 
-def encode_row(row: Row) -> bytes:
-    """Returns a row as one line of strict JSON in ASCII; NaN and infinity become null."""
+def encode_row(row: Row) -> str:
+    """Returns a row as one line of strict JSON in ASCII, without the line's end; NaN and infinity become null."""
     try:
         text = _encode(row)
     except (ValueError, TypeError):
         text = json.dumps(_strict(row), allow_nan=False)
-    return text.encode("ascii") + b"\n"
+    return text
 
 
 def _strict(value: object) -> object:

@@ -14,8 +14,9 @@ import numpy as np
 
 from batchlp_cli.backends.highs.session import Mode, Session
 from batchlp_cli.backends.highs.sharing import Bunch, SharedBasis
-from batchlp_cli.backends.highs.sifting import Prices, Sifted, Sifter, suits
+from batchlp_cli.backends.highs.sifting import Sifter, suits
 from batchlp_cli.batch import Changes, Indices
+from batchlp_cli.optima import Optima
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Solution, Status
@@ -41,25 +42,10 @@ class ChunkTask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkAnswer:
-    """claims: of the members that a solver solved; sifted: of those that it solved over a few columns. shared: [s] the others,
-    x: [s, n], basis: [s] rows of y [b, m] and r [b, n]; seconds: what each of them took."""
+    """claims: of the members that a solver solved one by one; optima: of the others. All by their numbers in the chunk."""
 
     claims: list[tuple[int, Solution]]
-    shared: Indices
-    x: Vector
-    basis: Indices
-    y: Vector
-    r: Vector
-    seconds: float
-    sifted: list[Sifted] = field(default_factory=list)
-
-    def solutions(self, prices: Prices, changes: Changes) -> list[tuple[int, Solution]]:
-        """Returns the claim of every member; prices: of the batch, changes: of the chunk."""
-        found = [*self.claims, *(answer for part in self.sifted for answer in part.solutions(prices, changes))]
-        for member, x, k in zip(self.shared.tolist(), self.x, self.basis.tolist(), strict=True):
-            claim = Solution(Status.OPTIMAL, x=x, y=self.y[k], r=self.r[k], seconds=self.seconds, backend="highs", method=METHOD)
-            found.append((member, claim))
-        return found
+    optima: list[Optima]
 
 
 @dataclass(slots=True, eq=False)
@@ -100,7 +86,7 @@ class ChunkSolver:
         left: Indices = np.arange(members, dtype=np.int64)
         found = _Found()
         claims: list[tuple[int, Solution]] = []
-        sifted: list[Sifted] = []
+        sifted: list[Optima] = []
         started = time.perf_counter()
         if bunch is not None:
             for known in sorted(self._known, key=lambda k: -k.share):
@@ -178,16 +164,12 @@ class ChunkSolver:
         known.note(hits.size, left.size, time.perf_counter() - begun)
         return left[~fits], int(hits.size)
 
-    def _answer(self, claims: list[tuple[int, Solution]], sifted: list[Sifted], found: _Found, seconds: float) -> ChunkAnswer:
-        m, n = self._base.m, self._base.n
-        count = sum(part.size for part in found.members)
-        return ChunkAnswer(
-            claims=[(member, replace(claim, basis=None)) for member, claim in claims],
-            shared=np.concatenate([*found.members, np.zeros(0, dtype=np.int64)]),
-            x=np.concatenate([*found.points, np.zeros((0, n))]),
-            basis=np.repeat(np.arange(len(found.bases)), [part.size for part in found.members]),
-            y=np.array([basis.y for basis in found.bases]).reshape(-1, m),
-            r=np.array([basis.r for basis in found.bases]).reshape(-1, n),
-            seconds=seconds / count if count else 0.0,
-            sifted=sifted,
-        )
+    def _answer(self, claims: list[tuple[int, Solution]], sifted: list[Optima], found: _Found, seconds: float) -> ChunkAnswer:
+        own = [(member, replace(claim, basis=None)) for member, claim in claims]
+        if not found.members:
+            return ChunkAnswer(own, sifted)
+        members = np.concatenate(found.members)
+        y = np.repeat([basis.y for basis in found.bases], [part.size for part in found.members], axis=0)
+        none = np.zeros(members.size, dtype=np.int64)
+        shared = Optima(members, np.concatenate(found.points), y, none, seconds / members.size, "highs", METHOD)
+        return ChunkAnswer(own, [*sifted, shared])

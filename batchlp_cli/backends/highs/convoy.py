@@ -7,14 +7,13 @@ import time
 from functools import partial
 from typing import cast
 
-from batchlp_cli.backends.highs.chunk import ChunkAnswer, ChunkTask
+from batchlp_cli.backends.highs.chunk import METHOD, ChunkAnswer, ChunkTask
 from batchlp_cli.backends.highs.course import Course
 from batchlp_cli.backends.highs.session import Mode
-from batchlp_cli.backends.highs.sifting import Prices
 from batchlp_cli.batch import LPBatch
+from batchlp_cli.optima import Claim
 from batchlp_cli.processes import Ending, Outcome, Task
 from batchlp_cli.settings import SolveSettings
-from batchlp_cli.solution import Solution
 
 LEAST = 64  # members of a batch that travels in chunks
 MOST = 512  # members of a chunk
@@ -32,7 +31,6 @@ class Convoy:
         self._out: dict[tuple[int, ...], float] = {}  # chunks that workers have, with the time at which each was given
         self._shared, self._sifted = 0, 0
         self._back, self._seconds = 0, 0.0  # members that came back in chunks, and what workers took for them
-        self._prices = Prices(batch.base)
 
     @staticmethod
     def suits(batch: LPBatch, settings: SolveSettings) -> bool:
@@ -63,24 +61,25 @@ class Convoy:
         opening = self.course.opening_for(slot, fresh)
         return ChunkTask(self._id, self._batch.changes.take(members), len(members), mode, opening)
 
-    def take_in(self, outcome: Outcome) -> list[tuple[int, Solution]]:
-        """Returns members and their claims."""
+    def take_in(self, outcome: Outcome) -> list[Claim]:
+        """Returns what is claimed of members."""
         what = cast(tuple[int, object], outcome.key)[1]
         if isinstance(what, int):
             answer = self.course.take_in(outcome)
             return [answer] if answer is not None else []
         members = cast(tuple[tuple[int, ...]], what)[0]
         del self._out[members]
-        self._back, self._seconds = self._back + len(members), self._seconds + outcome.seconds
         if outcome.ending is not Ending.DONE:
             for member in members:
                 self.course.give_back(member)
             return []
+        self._back, self._seconds = self._back + len(members), self._seconds + outcome.seconds
         answers = cast(ChunkAnswer, outcome.value)
-        self._shared += answers.shared.size
-        self._sifted += sum(part.members.size for part in answers.sifted)
-        claims = answers.solutions(self._prices, self._batch.changes.take(members))
-        return [(members[k], claim) for k, claim in claims]
+        for part in answers.optima:
+            self._shared += len(part) if part.method == METHOD else 0
+            self._sifted += len(part) if part.method != METHOD else 0
+        own = ((members[k], claim) for k, claim in answers.claims)
+        return [*own, *(part.renumbered(members) for part in answers.optima if len(part))]
 
     def leave(self, slot: int) -> None:
         """Notes that a worker went on to another batch."""
