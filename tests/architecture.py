@@ -58,7 +58,7 @@ ORDER: Mapping[str, Order] = {
         ("page",),
         ("figures", "sections"),
         ("concerns", "comparison"),
-        ("facts", "profile"),
+        ("facts", "profile", "studied"),
         ("failures", "trace", "occupancy", "checks", "row_block"),
         ("outcome", "markup", "words", "style", "rows"),
     ),
@@ -97,7 +97,7 @@ ORDER: Mapping[str, Order] = {
     ),
     "files.read": (("__init__", "worker"), ("lp_format",), ("spool", "messages")),
     "backends": (("__init__",), ("auto",), ("highs", "pdhg"), ("base",)),
-    "backends.auto": (("__init__",), ("together",), ("joint",), ("steering",), ("memory",), ("cost", "policy", "stint")),
+    "backends.auto": (("__init__",), ("together",), ("joint",), ("steering",), ("rates",), ("cost", "policy", "stint")),
     "backends.pdhg": (
         ("__init__",),
         ("solve",),

@@ -30,6 +30,7 @@ class Convoy:
         self._id, self._batch, self._jobs = batch_id, batch, jobs
         self._out: dict[tuple[int, ...], float] = {}  # chunks that workers have, with the time at which each was given
         self._shared, self._sifted = 0, 0
+        self._back, self._seconds = 0, 0.0  # members that came back in chunks, and what workers took for them
 
     @staticmethod
     def suits(batch: LPBatch, settings: SolveSettings) -> bool:
@@ -72,6 +73,7 @@ class Convoy:
             for member in members:
                 self.course.give_back(member)
             return []
+        self._back, self._seconds = self._back + len(members), self._seconds + outcome.seconds
         answers = cast(ChunkAnswer, outcome.value)
         for part in answers.optima:
             self._shared += len(part) if part.method == METHOD else 0
@@ -99,9 +101,14 @@ class Convoy:
         return self.course.is_measured
 
     @property
+    def has_both_modes(self) -> bool:
+        """Tells whether a member was timed in each mode."""
+        return self.course.has_both_modes
+
+    @property
     def seconds_a_member(self) -> float | None:
-        """Mean time of a member in the faster mode so far, None before the first."""
-        return self.course.seconds_a_member
+        """Mean time of a member in chunks so far; before the first in the faster mode, None before that."""
+        return self._seconds / self._back if self._back else self.course.seconds_a_member
 
     def withdraw(self) -> int | None:
         """Takes a member from the end of those that wait, as `Course.withdraw` does."""
