@@ -138,9 +138,9 @@ def near_prices(numbers: Numbers, Y: Vector) -> NearPrices | None:
 def _bound_by_near(numbers: Numbers, Y: Vector, near: NearPrices) -> Vector:
     """Returns the bound [B] that `bound_parts` and `with_implied_bounds` give, from the reduced costs that matter."""
     kept = priced(numbers, Y)
-    rows = _product(kept, np.where(kept > 0, numbers.row_lower, numbers.row_upper))
+    rows = product(kept, np.where(kept > 0, numbers.row_lower, numbers.row_upper))
     low, high = near.r - near.error, near.r + near.error
-    terms, endless, _ = _column_terms(low[None], high[None], *(side[None] for side in near.sides(numbers)))
+    terms, endless, _ = column_terms(low[None], high[None], *(side[None] for side in near.sides(numbers)))
     value = _sum_of_terms(numbers, rows, near.member, terms[0])
     is_open = np.zeros(len(Y), dtype=np.bool_)
     which = np.flatnonzero(endless[0])
@@ -148,7 +148,7 @@ def _bound_by_near(numbers: Numbers, Y: Vector, near: NearPrices) -> Vector:
         is_open[near.member[which]] = True
         cutoff = np.where(is_open, value + 1 + np.abs(value), np.inf)  # as in `with_implied_bounds`
         implied = bounds_by_cost(numbers, cutoff, near.member[which], near.column[which])
-        terms[:, which], still, _ = _column_terms(low[None, which], high[None, which], *(side[None] for side in implied))
+        terms[:, which], still, _ = column_terms(low[None, which], high[None, which], *(side[None] for side in implied))
         value = np.minimum(_sum_of_terms(numbers, rows, near.member, terms[0]), cutoff)
         is_open[:] = False
         is_open[near.member[which[still[0]]]] = True
