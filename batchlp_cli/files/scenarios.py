@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from batchlp_cli.batch import Changes, Field, Indices, LPBatch
+from batchlp_cli.batch import Changes, Codes, Field, Indices, LPBatch
 from batchlp_cli.errors import UsageError
 from batchlp_cli.files.mps_numbers import INFINITE
-from batchlp_cli.files.scenario_cells import Cells, Codes, Places, What, Where, no_line
+from batchlp_cli.files.scenario_cells import Cells, Places, What, Where, no_line
 from batchlp_cli.files.scenario_table import line_of, read_cells
 from batchlp_cli.problem import LinearProgram, Mask, Vector
 
