@@ -12,12 +12,13 @@ a claimed r within tol (1 + ||c||) of c - A.T @ y, and no bounds that cross.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from batchlp_cli.batch import Field, Indices, LPBatch
 from batchlp_cli.certificates import Word, check_farkas, check_unbounded, crosses, crossing
+from batchlp_cli.dual_repair import repaired_bound
 from batchlp_cli.measures import FewColumns, Measures, Points, measure
 from batchlp_cli.optima import Optima
 from batchlp_cli.problem import Mask, Vector
@@ -58,7 +59,7 @@ def verify(batch: LPBatch, solutions: Sequence[Solution], tol: float, matrix: Ma
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proofs:
-    """The referee's word on optima as arrays. proved: [s] bool, which are optimal with nothing to note.
+    """The referee's word on optima as arrays. proved: [s] bool, which are optimal, with a bound and nothing to note.
 
     Of those, objective: [s], with offset; dual_bound: [s], rigorous; residuals: [s, 6], in the order of `Residuals`. The rest
     needs the words of `verify`.
@@ -92,6 +93,7 @@ def prove(batch: LPBatch, optima: Optima, tol: float, matrix: Matrix | None = No
         points = Points.of_optima(x, optima.y[here].copy(), few if fit else None)
         measures = measure(numbers, offset, points)
         proved = points.has_x & points.has_y & _all_within(measures, tol) & ~crosses(numbers, len(part))
+        proved &= ~np.isneginf(measures.bound)  # `verify` moves such a y
         parts.append((proved, measures.objective, measures.bound, measures.residuals.T))
         done += len(part)
     return Proofs(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -158,7 +160,19 @@ def _verify_slice(numbers: Numbers, offset: Vector, solutions: Sequence[Solution
         objective = objectives[k] if is_optimal and not reason else None
         verdict = Verdict(not reason, objective, bounds[k], Residuals(*residuals[k]), reason, () if reason else notes)
         verdicts.append(verdict)
-    return verdicts
+    return list(_with_repaired_bounds(numbers, offset, points, solutions, verdicts))
+
+
+def _with_repaired_bounds(
+    numbers: Numbers, offset: Vector, points: Points, solutions: Sequence[Solution], verdicts: Sequence[Verdict]
+) -> Iterator[Verdict]:
+    """Yields the verdicts; those on an optimum, or a bound, whose y gives no bound have that of a y that was moved."""
+    for k, (solution, verdict) in enumerate(zip(solutions, verdicts, strict=True)):
+        wanted = (solution.status is Status.OPTIMAL and verdict.verified) or solution.status is Status.CUTOFF
+        if wanted and points.has_y[k] and verdict.dual_bound == -np.inf:
+            bound = repaired_bound(numbers.take([k]), points.y[k : k + 1], offset[k : k + 1])
+            verdict = replace(verdict, dual_bound=bound)
+        yield verdict
 
 
 def _all_within(measures: Measures, tol: float) -> Mask:

@@ -138,6 +138,7 @@ class WorkerPool:
         self._outcomes: deque[Outcome] = deque()
         self._cancelled: set[Hashable] = set()
         self._failed_starts = 0
+        self.ready_since: float | None = None  # time.perf_counter() at which the first worker was there
         self._closed = False
         self._lock = threading.Lock()
         self._wake, self._waker = self._context.Pipe(duplex=False)
@@ -289,6 +290,7 @@ class WorkerPool:
             self._start_failed(slot, failure)
             return
         self._failed_starts = 0
+        self.ready_since = self.ready_since or time.perf_counter()
         slot.ready = True
         slot.send()
 

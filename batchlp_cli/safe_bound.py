@@ -79,10 +79,16 @@ def lower_bound(numbers: Numbers, Y: Vector, offset: Vector, R: Vector | None = 
             value = with_implied_bounds(numbers, bound_parts(numbers, Y, R)).value
         else:
             value = _bound_by_near(numbers, Y, near)
-        shifted = value + offset
-        exact = (value == 0) | (offset == 0)
-        below = np.where(exact, shifted, np.nextafter(shifted, -np.inf))
-    return np.where(usable & np.isfinite(below), below, -np.inf)
+        below = plus_offset(value, offset)
+    return np.where(usable, below, -np.inf)
+
+
+def plus_offset(value: Vector, offset: Vector) -> Vector:
+    """Returns value + offset [B], rounded downwards; -inf where that is not finite."""
+    shifted = value + offset
+    exact = (value == 0) | (offset == 0)
+    below = np.where(exact, shifted, np.nextafter(shifted, -np.inf))
+    return np.where(np.isfinite(below), below, -np.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,9 +138,9 @@ def near_prices(numbers: Numbers, Y: Vector) -> NearPrices | None:
 def _bound_by_near(numbers: Numbers, Y: Vector, near: NearPrices) -> Vector:
     """Returns the bound [B] that `bound_parts` and `with_implied_bounds` give, from the reduced costs that matter."""
     kept = priced(numbers, Y)
-    rows = _product(kept, np.where(kept > 0, numbers.row_lower, numbers.row_upper))
+    rows = product(kept, np.where(kept > 0, numbers.row_lower, numbers.row_upper))
     low, high = near.r - near.error, near.r + near.error
-    terms, endless, _ = _column_terms(low[None], high[None], *(side[None] for side in near.sides(numbers)))
+    terms, endless, _ = column_terms(low[None], high[None], *(side[None] for side in near.sides(numbers)))
     value = _sum_of_terms(numbers, rows, near.member, terms[0])
     is_open = np.zeros(len(Y), dtype=np.bool_)
     which = np.flatnonzero(endless[0])
@@ -142,7 +148,7 @@ def _bound_by_near(numbers: Numbers, Y: Vector, near: NearPrices) -> Vector:
         is_open[near.member[which]] = True
         cutoff = np.where(is_open, value + 1 + np.abs(value), np.inf)  # as in `with_implied_bounds`
         implied = bounds_by_cost(numbers, cutoff, near.member[which], near.column[which])
-        terms[:, which], still, _ = _column_terms(low[None, which], high[None, which], *(side[None] for side in implied))
+        terms[:, which], still, _ = column_terms(low[None, which], high[None, which], *(side[None] for side in implied))
         value = np.minimum(_sum_of_terms(numbers, rows, near.member, terms[0]), cutoff)
         is_open[:] = False
         is_open[near.member[which[still[0]]]] = True
@@ -186,12 +192,12 @@ def bound_parts(numbers: Numbers, Y: Vector, R: Vector | None = None) -> BoundPa
     error += np.abs(numbers.cost)
     error *= gamma(matrix.column_counts + 4)
     low, high = R - error, np.add(R, error, out=error)
-    rows = _product(Y, np.where(Y > 0, numbers.row_lower, numbers.row_upper))
-    columns, endless, told = _column_terms(low, high, numbers.col_lower, numbers.col_upper)
+    rows = product(Y, np.where(Y > 0, numbers.row_lower, numbers.row_upper))
+    columns, endless, told = column_terms(low, high, numbers.col_lower, numbers.col_upper)
     return BoundParts(rows, columns, endless, low, high, np.full(len(Y), np.inf), told)
 
 
-def _column_terms(low: Vector, high: Vector, lower: Vector, upper: Vector) -> tuple[Vector, Mask, Indices]:
+def column_terms(low: Vector, high: Vector, lower: Vector, upper: Vector) -> tuple[Vector, Mask, Indices]:
     """Returns min of r x over r in [low, high], x in [lower, upper], where it is -inf (the value is 0 there), and the columns
     where it is not always 0."""
     endless = (low < 0) & np.isposinf(upper)
@@ -203,12 +209,12 @@ def _column_terms(low: Vector, high: Vector, lower: Vector, upper: Vector) -> tu
     terms = np.zeros(low.shape)
     if some.size:
         sides = lower[:, some], upper[:, some]
-        at_low, at_high = (_product(r, np.where(r > 0, *sides)) for r in (low[:, some], high[:, some]))
+        at_low, at_high = (product(r, np.where(r > 0, *sides)) for r in (low[:, some], high[:, some]))
         terms[:, some] = np.where(endless[:, some], 0.0, np.minimum(at_low, at_high))
     return terms, endless, some
 
 
-def _product(a: Vector, b: Vector) -> Vector:
+def product(a: Vector, b: Vector) -> Vector:
     """Returns a * b, rounded once: 0 where a is 0, though b be infinite; -TINY where it is nearer to 0 than that."""
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
         value = a * b
@@ -232,13 +238,13 @@ def with_implied_bounds(numbers: Numbers, parts: BoundParts) -> BoundParts:
     member, column = np.nonzero(parts.endless)
     lower, upper = bounds_by_cost(numbers, cutoff, member, column)
     ends = parts.low[member, column][None], parts.high[member, column][None]
-    terms, open_, _ = _column_terms(*ends, lower[None], upper[None])
+    terms, open_, _ = column_terms(*ends, lower[None], upper[None])
     columns[member, column], endless[member, column] = terms, open_
     needing = np.flatnonzero(endless.any(axis=1))
     width = max(1, CHUNK // max(1, numbers.matrix.doubled.M.rows.nnz)) if needing.size else 1
     for k in np.split(needing, range(width, needing.size, width)):
         lower, upper = implied_bounds(numbers.take(k), cutoff[k], parts.low[k], parts.high[k])
-        columns[k], endless[k], _ = _column_terms(parts.low[k], parts.high[k], lower, upper)
+        columns[k], endless[k], _ = column_terms(parts.low[k], parts.high[k], lower, upper)
     return replace(parts, columns=columns, endless=endless, cutoff=cutoff, told=_united(parts.told, column, columns.shape[1]))
 
 

@@ -24,7 +24,10 @@ ORDER: Mapping[str, Order] = {
         ("report", "dispatch", "files", "families", "grouping"),
         ("backends", "kkt"),
         ("certificates", "exact_pool", "measures"),
-        ("safe_bound", "exact_referee"),
+        ("exact_referee",),
+        ("exact_repair",),
+        ("dual_repair",),
+        ("safe_bound",),
         ("implied_bounds", "optima"),
         ("products",),
         ("exact",),
@@ -133,7 +136,9 @@ ORDER: Mapping[str, Order] = {
     ),
 }
 
-APART: Mapping[str, tuple[str, ...]] = {"backends": ("certificates", "exact_referee", "exact_pool")}
+APART: Mapping[str, tuple[str, ...]] = {
+    "backends": ("certificates", "dual_repair", "exact_referee", "exact_repair", "exact_pool")
+}
 """What the order would allow and is forbidden all the same: a contestant may not judge itself."""
 
 HOMES: Mapping[str, tuple[str, ...]] = {

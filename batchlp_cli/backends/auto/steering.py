@@ -161,7 +161,8 @@ class Steering:
         if recalled is not None and recalled.same_matrix:
             return Rest(course.waiting, recalled.highs, jobs)
         now = time.perf_counter()
-        longest = max((now - when for when in course.at_work().values()), default=0.0)
+        ready = self._books.highs.ready_since or now  # workers that still start take longer than a small batch
+        longest = max((now - max(when, ready) for when in course.at_work().values()), default=0.0)
         guess = max(longest, course.seconds_a_member or 0.0) / self._parameters.warming
         return Rest(course.waiting, guess, jobs, measured=False)
 

@@ -115,6 +115,11 @@ class HighsBackend:
         """Makes the run ask its reins again; from any thread."""
         self._pool.wake()
 
+    @property
+    def ready_since(self) -> float | None:
+        """time.perf_counter() at which the first worker was there; None: members that were given out still wait for it."""
+        return self._pool.ready_since
+
     def choices(self) -> list[str]:
         """Returns for each batch of the last run whether members started warm or cold, with what was measured."""
         return [course.choice() for course in self.courses]
