@@ -23,6 +23,9 @@ UNIT_ROUNDOFF = 2.0**-53
 TINY = 2.0**-960
 """Products below this are not trusted: those above it, and the bounds of their rounding errors, are safe from underflow."""
 
+MOST_PARTS = 8
+"""Matrices of some of the columns that are kept: those of the restricted LPs of a few worker processes."""
+
 SCIPY_PAYS = 1 << 22
 """Entries of the matrix, over all members, from which on scipy's products gain more than its import takes."""
 
@@ -51,6 +54,7 @@ class Matrix:
     def __init__(self, rows: Csr, members: int | None = None) -> None:
         self.rows = rows
         self.needs_scipy = members is None or needs_scipy(rows, members)
+        self._parts: dict[bytes, Matrix] = {}
 
     @cached_property
     def row_counts(self) -> Indices:
@@ -92,8 +96,13 @@ class Matrix:
         return float(np.bincount(self.rows.indices, np.abs(self.rows.data), self.rows.shape[1]).max(initial=1.0))
 
     def columns(self, which: Indices) -> Matrix:
-        """Returns the matrix of some columns."""
-        return Matrix(Csr.of(self.At[which].T.tocsr()), None if self.needs_scipy else 0)
+        """Returns the matrix of some columns; of the same ones as in the last calls the same object."""
+        key = which.tobytes()
+        if key not in self._parts:
+            if len(self._parts) >= MOST_PARTS:
+                self._parts.pop(next(iter(self._parts)))
+            self._parts[key] = Matrix(Csr.of(self.At[which].T.tocsr()), None if self.needs_scipy else 0)
+        return self._parts[key]
 
     @cached_property
     def At(self) -> sp.csr_array:

@@ -122,7 +122,7 @@ def wide_batch(seed: int) -> tuple[LPBatch, Optima, Optima]:
     """
     rng = np.random.default_rng(seed)
     m, n, members = 5, 300, 12
-    A = sp.csr_array(np.where(rng.random((m, n)) < 0.4, rng.normal(size=(m, n)), 0.0))
+    A = sp.csr_array(np.where(rng.random((m, n)) < 0.4, rng.exponential(size=(m, n)), 0.0))  # so that costs imply bounds
     used = np.sort(rng.choice(n, 30, replace=False))
     rest = np.zeros(n)
     high = np.full(n, INF)
