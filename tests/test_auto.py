@@ -30,6 +30,9 @@ from batchlp_cli.backends.auto.rates import Memory, Rates, rates_path
 from batchlp_cli.backends.auto.steering import Steering
 from batchlp_cli.backends.auto.together import AutoBackend, LanesFirst
 from batchlp_cli.backends.highs.pool import HighsBackend
+from batchlp_cli.backends.pdhg import loading
+from batchlp_cli.backends.pdhg.kernels.base import Tile
+from batchlp_cli.backends.pdhg.kernels.numba_kernel import NumbaKernel
 from batchlp_cli.backends.pdhg.parameters import PdhgParameters
 from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.batch import LPBatch
@@ -315,6 +318,20 @@ def test_profile_is_kept_and_never_trusted_blindly(tmp_path: Path, monkeypatch: 
     for damaged in ("", "{}", *(json.dumps(kept | other) for other in others)):
         profile_path().write_text(damaged)
         assert load_profile() == Profile()
+
+
+def test_calibration_counts_work_and_no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What others do on a busy machine while a kernel waits for its core is no cost of an iteration."""
+
+    class Waiting(NumbaKernel):
+        def advance(self, tile: Tile, steps: int) -> None:
+            time.sleep(0.05)
+            super().advance(tile, steps)
+
+    monkeypatch.setattr(loading, "load_kernel", lambda parameters, jobs: Waiting(jobs))
+    lp, _ = optimal_by_construction(1, m=30, n=40)
+    cost = loading.seconds_of_iteration(lp, 0.3)
+    assert 0 < cost < 0.01 / (10 * loading.LANE_ROW_BYTES // 8)
 
 
 def test_cost_of_an_iteration_grows_with_the_caches_that_a_tile_leaves() -> None:
