@@ -7,7 +7,7 @@ called: name, sense, integer marks, row and column names (their labels).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -17,6 +17,7 @@ from batchlp_cli.errors import ModelError
 from batchlp_cli.problem import LinearProgram, Mask, Vector
 
 Indices = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+Codes = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
 
 
 class Field(IntEnum):
@@ -47,7 +48,7 @@ class Changes:
     """
 
     member: Indices = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    field: np.ndarray[tuple[int, ...], np.dtype[np.int8]] = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int8))
+    field: Codes = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int8))
     index: Indices = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     value: Vector = dataclasses.field(default_factory=lambda: np.zeros(0))
 
@@ -65,6 +66,16 @@ class Changes:
 
     def __len__(self) -> int:
         return int(self.member.shape[0])
+
+    def __reduce__(self) -> tuple[Callable[..., Changes], tuple[object, ...]]:
+        """Returns how to send a table to another process: where all members change the same places, the places go once."""
+        first = np.flatnonzero(np.diff(self.member, prepend=-1))
+        members, width = first.size, len(self) // max(1, first.size)
+        if members > 1 and len(self) == members * width and (first == width * np.arange(members)).all():
+            field, index = self.field.reshape(members, width), self.index.reshape(members, width)
+            if (field == field[0]).all() and (index == index[0]).all():
+                return _same_places, (self.member[first], field[0], index[0], self.value)
+        return Changes, (self.member, self.field, self.index, self.value)
 
     @property
     def memory_bytes(self) -> int:
@@ -105,6 +116,12 @@ class Changes:
         member = np.repeat(np.arange(len(parts), dtype=np.int64), [len(p) for p in parts])
         columns = [np.concatenate([getattr(p, name) for p in parts]) for name in ("field", "index", "value")]
         return Changes(member, *columns)
+
+
+def _same_places(members: Indices, field: Codes, index: Indices, value: Vector) -> Changes:
+    """Returns the table of members [B] that change the same places [w] each; value: [B w]."""
+    count, width = members.size, field.size
+    return Changes(np.repeat(members, width), np.tile(field, count), np.tile(index, count), value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

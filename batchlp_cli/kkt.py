@@ -19,7 +19,7 @@ import numpy as np
 from batchlp_cli.batch import Field, Indices, LPBatch
 from batchlp_cli.certificates import Word, check_farkas, check_unbounded, crosses, crossing
 from batchlp_cli.dual_repair import repaired_bound
-from batchlp_cli.measures import Measures, Points, measure
+from batchlp_cli.measures import FewColumns, Measures, Points, measure
 from batchlp_cli.optima import Optima
 from batchlp_cli.problem import Mask, Vector
 from batchlp_cli.products import Matrix, Numbers
@@ -32,6 +32,9 @@ SLICE_BYTES = 16 << 20
 
 ARRAYS = 16
 """Dense arrays of one member that are alive at once, roughly."""
+
+FEW_ARRAYS = 3
+"""Those of one member of which only the reduced costs that matter are looked at."""
 
 NEEDED = {Status.OPTIMAL: ("x", "y"), Status.UNBOUNDED: ("x", "ray"), Status.INFEASIBLE: ("ray",)}
 
@@ -81,9 +84,13 @@ def prove(batch: LPBatch, optima: Optima, tol: float, matrix: Matrix | None = No
     """Returns the referee's word on optima of members of a batch; tol and matrix as in `verify`."""
     done, none = 0, np.zeros(0)
     parts: list[tuple[Mask, Vector, Vector, Vector]] = [(np.zeros(0, dtype=np.bool_), none, none, np.zeros((0, 6)))]
-    for part, numbers, offset in _slices(batch.take(optima.members), matrix or Matrix(batch.base.rows, len(optima))):
+    matrix = matrix or Matrix(batch.base.rows, len(optima))
+    few = FewColumns(optima, matrix) if optima.used is not None and matrix.needs_scipy else None
+    for part, numbers, offset in _slices(batch.take(optima.members), matrix, FEW_ARRAYS):
         here = slice(done, done + len(part))
-        points = Points.of_optima(optima.x(here), optima.y[here].copy())
+        fit = few is not None and few.fit(numbers)
+        x = optima.values[here].copy() if fit else optima.x(here)
+        points = Points.of_optima(x, optima.y[here].copy(), few if fit else None)
         measures = measure(numbers, offset, points)
         proved = points.has_x & points.has_y & _all_within(measures, tol) & ~crosses(numbers, len(part))
         proved &= ~np.isneginf(measures.bound)  # `verify` moves such a y
@@ -109,9 +116,9 @@ def dual_bound(batch: LPBatch, Y: Vector) -> Vector:
     return bounds
 
 
-def _slices(batch: LPBatch, matrix: Matrix) -> Iterator[tuple[LPBatch, Numbers, Vector]]:
+def _slices(batch: LPBatch, matrix: Matrix, arrays: int = ARRAYS) -> Iterator[tuple[LPBatch, Numbers, Vector]]:
     """Yields pieces of the batch in order, with their numbers and their offsets [B]."""
-    width = max(1, SLICE_BYTES // (8 * ARRAYS * max(1, batch.base.m + batch.base.n)))
+    width = max(1, SLICE_BYTES // (8 * arrays * max(1, batch.base.m + batch.base.n)))
     for start in range(0, len(batch), width):
         part = batch if len(batch) <= width else batch.take(range(start, min(start + width, len(batch))))
         fields = (Field.COST, Field.ROW_LOWER, Field.ROW_UPPER, Field.COL_LOWER, Field.COL_UPPER)

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from batchlp_cli.batch import Indices
+from batchlp_cli.matrix import sums
+from batchlp_cli.optima import Optima
 from batchlp_cli.problem import Mask, Vector
-from batchlp_cli.products import Numbers, from_zero
-from batchlp_cli.safe_bound import lower_bound
+from batchlp_cli.products import Matrix, Numbers, from_zero
+from batchlp_cli.safe_bound import NearPrices, lower_bound, near_prices
 from batchlp_cli.solution import Solution, Status
 
 
@@ -37,7 +39,7 @@ class Measures:
 class Points:
     """The vectors of claims as rows, x [B, n], y [B, m], r [B, n], and which of them are usable [B]; the others are rows of 0.
 
-    r is None where no claim has any.
+    r is None where no claim has any. With few, x [B, k] holds only its columns.
     """
 
     x: Vector
@@ -46,6 +48,7 @@ class Points:
     has_x: Mask
     has_y: Mask
     has_r: Mask
+    few: FewColumns | None = None
 
     @staticmethod
     def of(solutions: Sequence[Solution], m: int, n: int) -> Points:
@@ -57,15 +60,40 @@ class Points:
         return Points(x, y, r, has_x, has_y, has_r)
 
     @staticmethod
-    def of_optima(x: Vector, y: Vector) -> Points:
-        """Returns points that are rows already, x [B, n] and y [B, m], which may be overwritten."""
+    def of_optima(x: Vector, y: Vector, few: FewColumns | None = None) -> Points:
+        """Returns points that are rows already, x [B, n], or [B, k] with few, and y [B, m]; they may be overwritten."""
         has_x, has_y = _usable(x), _usable(y)
-        return Points(x, y, None, has_x, has_y, np.zeros(len(x), dtype=np.bool_))
+        return Points(x, y, None, has_x, has_y, np.zeros(len(x), dtype=np.bool_), few)
 
     def in_form(self, solutions: Sequence[Solution]) -> list[bool]:
         """Tells which claims are optimal ones with nothing wrong in the form of their vectors; of the others it says nothing."""
         whole = (self.has_x & self.has_y & self.has_r).tolist()
         return [fine and s.status is Status.OPTIMAL for s, fine in zip(solutions, whole, strict=True)]
+
+
+class FewColumns:
+    """Columns in which the points of some claims differ from a common rest."""
+
+    def __init__(self, optima: Optima, matrix: Matrix) -> None:
+        assert optima.used is not None
+        assert optima.rest is not None
+        self.used = optima.used
+        self.matrix = matrix.columns(self.used)
+        self._rest = optima.rest.copy()
+        self._rest[self.used] = 0.0
+        self._moved = np.flatnonzero(self._rest)
+        self.activity = matrix.times(self._rest[None, :])  # [1, m]
+
+    def fit(self, numbers: Numbers) -> bool:
+        """Tells whether the rest is within its bounds for all members, so that nothing need be said of it."""
+        inside = (self._rest >= numbers.col_lower) & (self._rest <= numbers.col_upper)
+        inside[:, self.used] = True
+        return bool(inside.all())
+
+    def value(self, numbers: Numbers) -> Vector:
+        """Returns what the rest costs: [B] or [1]."""
+        value: Vector = (numbers.cost[:, self._moved] * self._rest[self._moved]).sum(axis=1)
+        return value
 
 
 def _stack(vectors: Sequence[Vector | None], size: int) -> tuple[Vector, Mask]:
@@ -91,12 +119,13 @@ def _usable(rows: Vector) -> Mask:
 
 def measure(numbers: Numbers, offset: Vector, points: Points) -> Measures:
     """Returns residuals, objective and safe bound of every member from its claimed x, y and r."""
-    x, y = points.x, points.y
+    y = points.y
     with np.errstate(over="ignore", invalid="ignore"):
-        p = (numbers.cost * x).sum(axis=1)
-        primal_abs, primal_rel, own_rel, worst_row = _primal(numbers, x)
-        r = numbers.cost - numbers.matrix.transposed_times(y)
-        dual_abs, D = _dual(numbers, y, r)
+        p, activity, own = _products(numbers, points)
+        primal_abs, primal_rel, own_rel, worst_row = _primal(own, points.x, activity)
+        near = near_prices(numbers, y) if points.r is None else None
+        r = numbers.cost - numbers.matrix.transposed_times(y) if near is None else np.zeros((0, 0))
+        dual_abs, D = _dual(numbers, y, r) if near is None else _dual_by_near(numbers, y, near)
         scale = 1 + _norm(numbers.cost)
         gap = np.abs(p - D)
         gap_rel = _ratio(gap, 1 + np.abs(p) + np.abs(D))
@@ -109,14 +138,21 @@ def measure(numbers: Numbers, offset: Vector, points: Points) -> Measures:
     has_x, has_y = points.has_x, points.has_y
     there = np.stack([has_x, has_x, has_y, has_y, has_x & has_y, has_x & has_y])
     residuals = np.where(there, np.stack(columns), np.nan)
-    bound = np.where(has_y, lower_bound(numbers, y, offset, r), -np.inf)
+    bound = np.where(has_y, lower_bound(numbers, y, offset, r, near), -np.inf)
     return Measures(residuals, objective, bound, wrong_r, own_rel, worst_row)
 
 
-def _primal(numbers: Numbers, x: Vector) -> tuple[Vector, Vector, Vector, Indices]:
+def _products(numbers: Numbers, points: Points) -> tuple[Vector, Vector, Numbers]:
+    """Returns c @ x [B], A @ x [B, m], and the numbers of the columns that x has."""
+    few, x = points.few, points.x
+    own = numbers if few is None else numbers.columns(few.used, few.matrix)
+    p, activity = (own.cost * x).sum(axis=1), own.matrix.times(x)
+    return (p, activity, own) if few is None else (p + few.value(numbers), activity + few.activity, own)
+
+
+def _primal(numbers: Numbers, x: Vector, activity: Vector) -> tuple[Vector, Vector, Vector, Indices]:
     """Returns the absolute and the relative primal residual, and the worst row relative to its own bound, with its index."""
     lc, uc, lv, uv = numbers.row_lower, numbers.row_upper, numbers.col_lower, numbers.col_upper
-    activity = numbers.matrix.times(x)
     rows = np.maximum(np.maximum(lc - activity, activity - uc), 0.0)  # maximum hands a NaN on
     b = np.maximum(_finite_size(lc), _finite_size(uc))
     row_norm = _norm(rows)
@@ -137,6 +173,20 @@ def _dual(numbers: Numbers, y: Vector, r: Vector) -> tuple[Vector, Vector]:
     rows, loose_y = _price(y, numbers.row_lower, numbers.row_upper)
     cols, loose_r = _price(r, numbers.col_lower, numbers.col_upper)
     return np.hypot(_norm(loose_y), _norm(loose_r)), rows + cols
+
+
+def _dual_by_near(numbers: Numbers, y: Vector, near: NearPrices) -> tuple[Vector, Vector]:
+    """Returns the same from the reduced costs that matter."""
+    members = len(y)
+    rows, loose_y = _price(y, numbers.row_lower, numbers.row_upper)
+    side = np.where(near.r > 0, *near.sides(numbers))
+    infinite = np.isinf(side)
+    cols = sums(near.member, near.r * np.where(infinite, 0.0, side), members)
+    loose = np.flatnonzero(infinite & (near.r != 0))
+    worst = np.zeros(members)
+    np.maximum.at(worst, near.member[loose], np.abs(near.r[loose]))
+    part = near.r[loose] / worst[near.member[loose]]  # so that squares neither overflow nor vanish
+    return np.hypot(_norm(loose_y), worst * np.sqrt(sums(near.member[loose], part * part, members))), rows + cols
 
 
 def _price(price: Vector, lower: Vector, upper: Vector) -> tuple[Vector, Vector]:

@@ -180,6 +180,11 @@ class WorkerPool:
         self._cancelled.add(key)
         self.wake()
 
+    @property
+    def busy(self) -> int:
+        """Number of workers that have work; from any thread."""
+        return sum(bool(slot.queue) for slot in list(self._slots))
+
     def prepare(self, count: int) -> None:
         """Starts up to `count` workers ahead of their first tasks. Not while a run is under way, but from any thread."""
         for slot in self._slots[:count]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -23,8 +24,20 @@ from batchlp_cli.solution import Solution, Verdict
 ARCHIVE_BYTES = 256 << 20
 """Open .npz files are written once they hold this much together, so that batches of any size need bounded memory."""
 
-MOST_WAITING = 1024
+MOST_WAITING = 4096
 """Rows that wait for one write; they also go whenever the run would have to wait for its workers."""
+
+
+class Listener(Protocol):
+    """Whoever hears of rows beside the one that shows them."""
+
+    def add(self, row: Row) -> None:
+        """Takes a row."""
+        ...
+
+    def add_optima(self, probabilities: Sequence[object], values: Sequence[object]) -> None:
+        """Takes several rows with a verified optimum, by their probabilities, None where there is none, and objectives."""
+        ...
 
 
 class Recorder:
@@ -55,11 +68,11 @@ class Recorder:
         self._waiting: list[RowBlock | tuple[Row, str]] = []
         self._waiting_rows = 0
         self._told: tuple[LinearProgram, Labels | None, Model] | None = None
-        self._listeners: list[Callable[[Row], None]] = []
+        self._listeners: list[Listener] = []
 
-    def listen_also(self, take: Callable[[Row], None]) -> None:
+    def listen_also(self, listener: Listener) -> None:
         """Hands each row from now on to one more listener."""
-        self._listeners.append(take)
+        self._listeners.append(listener)
 
     def unreadable(self, source: Source, error: str) -> None:
         """Records an input that is no readable LP."""
@@ -94,16 +107,21 @@ class Recorder:
 
         Only where no vectors are kept: what is written is rows.
         """
+        names = [batch.names[member] for member in members]
+        if not batch.labels and len({source.warnings for source in sources}) == 1:
+            self._keep_block(proved_rows(sources, names, self._model(batch, 0), (group, self._digest), optima, proofs))
+            return
         alike: defaultdict[tuple[Model, tuple[str, ...]], list[int]] = defaultdict(list)
         for k, (source, member) in enumerate(zip(sources, members, strict=True)):
             alike[self._model(batch, member), source.warnings].append(k)
         for (model, _), which in alike.items():
-            mine = [sources[k] for k in which], [batch.names[members[k]] for k in which]
+            mine = [sources[k] for k in which], [names[k] for k in which]
             rows = np.asarray(which, dtype=np.int64)
-            theirs = (optima, proofs) if len(alike) == 1 else (optima.take(rows), proofs.take(rows))
-            block = proved_rows(*mine, model, (group, self._digest), *theirs)
-            self._waiting.append(block)
-            self._waiting_rows += len(block)
+            self._keep_block(proved_rows(*mine, model, (group, self._digest), optima.take(rows), proofs.take(rows)))
+
+    def _keep_block(self, block: RowBlock) -> None:
+        self._waiting.append(block)
+        self._waiting_rows += len(block)
         if self._waiting_rows >= MOST_WAITING:
             self.settle()
 
@@ -170,10 +188,10 @@ class Recorder:
 
     def _announce_block(self, block: RowBlock) -> None:
         self.totals.add_verified(block.status, len(block))
-        if self._listeners or self._twins:
+        for listener in self._listeners:
+            listener.add_optima(block.column("probability"), block.column("objective"))
+        if self._twins:
             for row in block.rows():
-                for take in self._listeners:
-                    take(row)
                 self._emit_twins(row)
         self._listen(RowsReady(block))
 
@@ -187,6 +205,6 @@ class Recorder:
 
     def _announce(self, row: Row, line: str = "") -> None:
         self.totals.add(row)
-        for take in self._listeners:
-            take(row)
+        for listener in self._listeners:
+            listener.add(row)
         self._listen(RowReady(row, line or json_line(row)))

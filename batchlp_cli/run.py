@@ -143,7 +143,7 @@ class Pipeline:
         for note in producer.open(core):
             self.listen(Note(note))
         seen = Expectation()
-        self.recorder.listen_also(seen.add)
+        self.recorder.listen_also(seen)
         yield from self._made(scenario_groups(producer, core, self.settings.memory_bytes, self.options.shard))
         if seen.scenarios:
             self.study = self._study(producer, core, seen)
@@ -162,7 +162,7 @@ class Pipeline:
         result = Expectation()
         kept = self.recorder, self.sources, self.groups
         self.recorder = Recorder(None, self.options.solutions, self.digest, lambda event: None, {})
-        self.recorder.listen_also(result.add)
+        self.recorder.listen_also(result)
         self.groups = {}
         try:
             for window in scenario_groups(producer, core, self.settings.memory_bytes, held=solution.x):

@@ -217,9 +217,10 @@ class Solver:
         backlog: Backlog | None = None,
     ) -> Iterator[tuple[int, Proved | tuple[int, Tried]]]:
         """Yields claims about members of batches with the referee's word on them, as they come."""
+        backlog = backlog or Backlog(_most_waiting(batches), _members)
         claims = ready_lists(claimed, backlog=backlog)
         while True:
-            if self._before_waiting is not None:
+            if self._before_waiting is not None and not backlog.has_items():
                 self._before_waiting()
             with self.stages.timed("solve"):
                 ready = next(claims, None)

@@ -22,11 +22,15 @@ class Work:
     """
 
     def __init__(self, group: Group, first: Indices, names: Callable[[int], str], watch: Watch) -> None:
+        self.group = group
+        if (first == np.arange(first.size)).all():  # no two are equal
+            self.copies = [[member] for member in range(first.size)]
+            self.batch = replace(group.batch, names=tuple(map(names, group.keys)))
+            return
         distinct = np.unique(first)
         members: defaultdict[int, list[int]] = defaultdict(list)
         for member, original in enumerate(first.tolist()):
             members[original].append(member)
-        self.group = group
         self.copies = [members[original] for original in distinct.tolist()]
         called = [[names(group.keys[twin]) for twin in twins] for twins in self.copies]
         chosen = tuple(next(filter(watch.wants, own), own[0]) for own in called)

@@ -1,6 +1,6 @@
 """Regret of `--backend auto`: its time against the better of HiGHS alone and lanes alone, its own measuring included.
 
-    python scripts/bench_auto.py [--data DATA] [--cases a,b] [--repeats 7] [--seconds 4] [--tol 1e-6] [--remember] [--json FILE]
+    python scripts/bench_auto.py [--data DATA] [--cases a,b] [--repeats 7] [--seconds 8] [--tol 1e-6] [--remember] [--json FILE]
 
 Cases: each folder of DATA/families with ten files or more; every generated family at three sizes, as related LPs, and four of
 them as strong-branching children; and DATA/netlib as one folder. Every backend solves the same batches on all cores, in turn,
@@ -142,7 +142,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(__file__).parent.parent.parent / "shared" / "data")
     parser.add_argument("--cases", default="")
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--tol", type=float, default=1e-6)
     parser.add_argument("--remember", action="store_true")
     parser.add_argument("--json", type=Path)

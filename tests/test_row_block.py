@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from batchlp_cli.optima import Optima, one_by_one
 from batchlp_cli.report.row_block import proved_rows
 from batchlp_cli.report.rows import Model, Source, json_line, result_row
 from batchlp_cli.solution import Solution
+from batchlp_cli.stochastic import Expectation
 from tests.test_sifting import BOUNDS, COSTS, ROWS, batch_of, sifted
 
 TOL = 1e-6
@@ -94,6 +96,12 @@ def test_rows_made_together_are_those_made_one_by_one(sign: float, integers: int
     assert [list(row) for row in block.rows()] == [list(row) for row in expected]
     assert block.lines == [json_line(row) for row in expected] == list(map(encode_row, expected))
     assert block.names == [source.name for source in sources]
+    together, alone = Expectation(), Expectation()
+    together.add_optima(block.column("probability"), block.column("objective"))
+    for row in expected:
+        alone.add(row)
+    assert together == alone
+    assert together.scenarios == 30
 
 
 def test_one_member_alone_is_a_block(tmp_path: Path) -> None:
@@ -133,3 +141,30 @@ def test_nobody_is_no_batch() -> None:
         "m",
     )
     assert prove(batch, nobody, TOL).proved.size == 0
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_changes_arrive_in_another_process_as_they_are(seed: int) -> None:
+    """Whether all members change the same places, some have none, or places differ: a table is the same after it was sent."""
+    rng = np.random.default_rng(seed)
+    members, width = rng.integers(1, 6), rng.integers(0, 5)
+    who = np.sort(rng.choice(9, members, replace=False)) if seed % 2 else np.arange(members)
+    member = np.repeat(who, width)
+    field, index = np.tile(rng.integers(0, 5, width), members).astype(np.int8), np.tile(rng.integers(0, 3, width), members)
+    table = Changes(member, field, index, rng.normal(size=member.size))
+    if seed % 3 == 1:
+        kept = rng.random(member.size) < 0.7
+        table = Changes(member[kept], field[kept], index[kept], table.value[kept])
+    elif seed % 3 == 2 and member.size:
+        index[-1] += 1
+    sent = pickle.loads(pickle.dumps(table))
+    for name in ("member", "field", "index", "value"):
+        assert getattr(sent, name).dtype == getattr(table, name).dtype
+        assert np.array_equal(getattr(sent, name), getattr(table, name))
+
+
+def test_places_that_all_members_change_are_sent_once() -> None:
+    """A hundred members with the same places take little more than their numbers."""
+    member, place = np.repeat(np.arange(100), 50), np.tile(np.arange(50), 100)
+    table = Changes(member, np.zeros(5000, dtype=np.int8), place, np.linspace(0, 1, 5000))
+    assert len(pickle.dumps(table)) < 1.1 * table.value.nbytes

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -81,6 +86,29 @@ def test_close_members_need_hardly_any_solver() -> None:
     assert shared.method == METHOD
     claims = claims_of(found, batch)
     assert {claims[k].method for k in shared.members.tolist()} == {METHOD}
+
+
+QUICK = """
+import pickle, sys
+from batchlp_cli.backends.highs import chunk
+from batchlp_cli.backends.highs.session import Mode, Session
+from batchlp_cli.settings import SolveSettings
+batch = pickle.load(open(sys.argv[1], "rb"))
+solver, session = chunk.ChunkSolver(batch.base, SolveSettings()), Session(batch.base)
+print(len(solver.solve(session, batch.changes, len(batch), Mode.WARM).claims), "scipy" in sys.modules)
+chunk.LOADING = 0.0
+print(len(solver.solve(session, batch.changes, len(batch), Mode.WARM).claims), "scipy" in sys.modules)
+"""
+
+
+def test_quick_members_load_no_scipy(tmp_path: Path) -> None:
+    """A worker process solves members one by one until they have taken as long as loading what sharing needs is worth."""
+    (tmp_path / "batch").write_bytes(pickle.dumps(batch_of(3, 50, 1e-3)))
+    command = [sys.executable, "-c", QUICK, str(tmp_path / "batch")]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert told[:2] == ["50", "False"]
+    assert int(told[2]) < 25
+    assert told[3] == "True"
 
 
 def test_costs_that_differ_are_left_to_the_solver() -> None:

@@ -44,7 +44,8 @@ class Ledger:
 
     def __init__(self, own: Path, part: Path, usable: Callable[[Row], bool]) -> None:
         self._paths, self._part, self._usable = [own], part, usable
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, Place] = {}  # of rows that were loaded
+        self._new: dict[str, int] = {}  # of those that were appended, which may be millions: where each begins
         self._streams: list[BinaryIO | None] = [None]
         self._ends = [0]
         self._stale: set[int] = set()
@@ -113,8 +114,11 @@ class Ledger:
         sizes = [len(line) + 1 for line in lines]
         offsets = list(accumulate(sizes, initial=end))
         self._ends[OWN] = offsets.pop()
-        for name, offset, size in zip(names, offsets, sizes, strict=True):
-            self._put(name, Place(OWN, offset, size, None, usable=False))
+        if not (self._new.keys().isdisjoint(names) and self._places.keys().isdisjoint(names)):
+            self.forget(names)
+        if len(set(names)) < len(names):  # of these, too, the last counts
+            self._stale.add(OWN)
+        self._new.update(zip(names, offsets, strict=True))
 
     def digest(self, name: str) -> str | None:
         """Returns the digest of the input whose row may be used again, or None where there is no such row."""
@@ -123,19 +127,25 @@ class Ledger:
 
     def row(self, name: str) -> Row:
         """Reads the row of a name from its file."""
-        row: Row = json.loads(self._bytes(self._places[name]))
+        line = self._line(self._new[name]) if name in self._new else self._bytes(self._places[name])
+        row: Row = json.loads(line)
         return row
 
     def forget(self, names: Iterable[str]) -> None:
         """Drops the rows of these names, where there are any; they leave their files when those are compacted."""
         for name in names:
-            place = self._places.pop(name, None)
-            if place is not None:
-                self._stale.add(place.file)
+            self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        place = self._places.pop(name, None)
+        if place is not None:
+            self._stale.add(place.file)
+        if self._new.pop(name, None) is not None:
+            self._stale.add(OWN)
 
     def names(self) -> list[str]:
         """Returns the names that have a row."""
-        return list(self._places)
+        return [*self._places, *self._new]
 
     def compact(self, may_rewrite: Callable[[Path], bool]) -> None:
         """Rewrites the files that hold rows which later ones replaced; another file than the own only if that is allowed.
@@ -145,12 +155,15 @@ class Ledger:
         stale, self._stale = self._stale, set()
         for number in sorted(stale):
             path, stream = self._paths[number], self._streams[number]
-            if number == OWN:
-                stream = self._streams[OWN] = stream or path.open("rb")
-            elif stream is None or not may_rewrite(path) or _changed(path, stream, self._ends[number]):
+            if number != OWN and (stream is None or not may_rewrite(path) or _changed(path, stream, self._ends[number])):
                 continue
-            kept = sorted(place for place in self._places.values() if place.file == number)
-            write_beside(self._part, path, (self._bytes(place) for place in kept))
+            write_beside(self._part, path, self._lines_of(number))
+
+    def _lines_of(self, number: int) -> Iterator[bytes]:
+        """Yields the rows of a file that count, in its order."""
+        yield from map(self._bytes, sorted(place for place in self._places.values() if place.file == number))
+        if number == OWN:
+            yield from map(self._line, sorted(self._new.values()))
 
     def close(self) -> None:
         """Closes all files; may be called twice."""
@@ -163,6 +176,12 @@ class Ledger:
         for stream in self._streams:
             if stream is not None:
                 stream.close()
+
+    def _line(self, offset: int) -> bytes:
+        """Returns the row of the own file that begins there."""
+        stream = self._streams[OWN] = self._streams[OWN] or self._paths[OWN].open("rb")
+        stream.seek(offset)
+        return stream.readline()
 
     def _bytes(self, place: Place) -> bytes:
         stream = self._streams[place.file]

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from batchlp_cli.batch import Changes, Field, Indices, LPBatch
+from batchlp_cli.batch import Changes, Codes, Field, Indices, LPBatch
 from batchlp_cli.errors import UsageError
 from batchlp_cli.files.mps_numbers import INFINITE
-from batchlp_cli.files.scenario_cells import Cells, Codes, Places, What, Where, no_line
+from batchlp_cli.files.scenario_cells import Cells, Places, What, Where, no_line
 from batchlp_cli.files.scenario_table import line_of, read_cells
 from batchlp_cli.problem import LinearProgram, Mask, Vector
 
@@ -66,7 +66,7 @@ def whole_scenarios(pieces: Iterable[Cells], memory_bytes: int, where: Where) ->
         held, size = [rest], CELL_BYTES * rest.value.size + SCENARIO_BYTES * len(rest.scenario)
         if len(complete.scenario):
             window, hashes = _by_scenario(complete, seen, where)
-            seen = np.union1d(seen, hashes)
+            seen = np.sort(np.concatenate([seen, np.sort(hashes)]), kind="stable")  # merges two that are sorted
             yield window
     if held and len(held[0].scenario):
         yield _by_scenario(_join(held), seen, where)[0]
@@ -104,7 +104,7 @@ def _split_last(cells: Cells) -> tuple[Cells, Cells]:
 
 
 def _by_scenario(cells: Cells, seen: Indices, where: Where) -> tuple[Cells, Indices]:
-    """Returns cells with a record a scenario, in order of appearance, and the hashes of the names."""
+    """Returns cells with a record a scenario, in order of appearance, and the hashes of the names. seen: hashes, ascending."""
     ids: dict[str, int] = {}
     number = np.array([ids.setdefault(name, len(ids)) for name in cells.scenario], dtype=np.int64)
     names = list(ids)
@@ -115,7 +115,9 @@ def _by_scenario(cells: Cells, seen: Indices, where: Where) -> tuple[Cells, Indi
         raise UsageError(
             f"{where(cells.first + k)}: the scenario {cells.scenario[k]!r} was there before ({first}); expected it once"
         )
-    again = np.flatnonzero(np.isin(hashes, seen))
+    place = np.searchsorted(seen, hashes)
+    place[place == seen.size] = 0
+    again = np.flatnonzero(seen[place] == hashes) if seen.size else seen
     if again.size:
         name = names[int(again[0])]
         spot = where(cells.first + cells.scenario.index(name))

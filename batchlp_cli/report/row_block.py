@@ -42,6 +42,10 @@ class RowBlock:
         """The status of all of them."""
         return str(self._first["status"])
 
+    def column(self, key: str) -> Column:
+        """Returns what the rows have under a key in which they differ."""
+        return self._columns[key]
+
     @property
     def _attempt(self) -> Row:
         attempts = self._first["attempts"]

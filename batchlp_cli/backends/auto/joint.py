@@ -14,8 +14,8 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from batchlp_cli.backends.auto.cost import Profile
-from batchlp_cli.backends.auto.memory import Memory
 from batchlp_cli.backends.auto.policy import PolicyParameters
+from batchlp_cli.backends.auto.rates import Memory
 from batchlp_cli.backends.auto.steering import TICK, Steering
 from batchlp_cli.backends.auto.stint import Purpose, Stint
 from batchlp_cli.backends.highs.pool import HighsBackend

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from batchlp_cli.backends.auto.cost import Profile, load_profile
 from batchlp_cli.backends.auto.joint import Joint
-from batchlp_cli.backends.auto.memory import Memory
 from batchlp_cli.backends.auto.policy import PolicyParameters
+from batchlp_cli.backends.auto.rates import Memory
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import BackendMissing

@@ -6,6 +6,7 @@ they save none, members of a wide LP are sifted, while that saves time.
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass, field, replace
 
@@ -24,6 +25,7 @@ MOST_BASES = 64
 MOST_ROWS = 5000  # bases of larger models are not factored: one costs more than it may save
 TRIALS = 8  # new bases that are tried before it is asked whether they pay
 RARELY = 16  # then every so many members, where they do not
+LOADING = 1.0  # seconds in the solver after which scipy is loaded, which bases and sifting need: three times what that takes
 METHOD = "simplex shared basis"
 
 
@@ -73,13 +75,14 @@ class ChunkSolver:
         self._base, self._settings = base, settings
         self._known: list[_Known] = []
         self._solve_seconds = 1e-3  # of a member in the solver, of late
+        self._all_seconds = 0.0  # of all members in the solver
         self._new, self._spent, self._saved = 0, 0.0, 0.0
         self._skipped = 0
         self._sifter = Sifter(base, settings) if suits(base, settings) else None
 
     def solve(self, session: Session, changes: Changes, members: int, mode: Mode) -> ChunkAnswer:
         """Returns the claims of all members."""
-        bunch = Bunch.of(self._base, changes, members) if self._base.m <= MOST_ROWS else None
+        bunch = Bunch.of(self._base, changes, members) if self._base.m <= MOST_ROWS and self._may_load() else None
         left: Indices = np.arange(members, dtype=np.int64)
         found = _Found()
         claims: list[tuple[int, Solution]] = []
@@ -91,7 +94,8 @@ class ChunkSolver:
                     left, _ = self._try(known, bunch, left, found)
         sharing = time.perf_counter() - started
         while left.size:
-            if claims and self._sifter is not None and self._sifter.pays(self._solve_seconds) and not self._sharing_pays(bunch):
+            if claims and self._sifts() and not self._sharing_pays(bunch):
+                assert self._sifter is not None
                 parts, stuck, left = self._sifter.solve(changes, left)
                 sifted += parts
                 claims += [(k, session.solve(changes.of_member(k), mode, self._settings)) for k in stuck.tolist()]
@@ -101,6 +105,7 @@ class ChunkSolver:
             claim = session.solve(changes.of_member(member), mode, self._settings, want_basis=explores)
             claims.append((member, claim))
             self._solve_seconds += 0.1 * (claim.seconds - self._solve_seconds)
+            self._all_seconds += claim.seconds
             if self._sifter is not None:
                 self._sifter.note(claim)
             if explores and bunch is not None and claim.status is Status.OPTIMAL and claim.basis is not None:
@@ -108,6 +113,14 @@ class ChunkSolver:
                 left = self._learn(claim, bunch, left, found)
                 sharing += time.perf_counter() - begun
         return self._answer(claims, sifted, found, sharing)
+
+    def _may_load(self) -> bool:
+        """Tells whether scipy is loaded, or worth loading by now."""
+        return self._all_seconds >= LOADING or "scipy.sparse" in sys.modules
+
+    def _sifts(self) -> bool:
+        """Tells whether members are sifted now."""
+        return self._sifter is not None and self._may_load() and self._sifter.pays(self._solve_seconds)
 
     def _sharing_pays(self, bunch: Bunch | None) -> bool:
         """Tells whether the basis of every member is tried on the others."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import pickle
 import time
 from functools import partial
 from typing import cast
+
+import numpy as np
 
 from batchlp_cli.backends.highs.chunk import METHOD, ChunkAnswer, ChunkTask
 from batchlp_cli.backends.highs.course import Course
@@ -19,7 +22,7 @@ LEAST = 64  # members of a batch that travels in chunks
 MOST = 512  # members of a chunk
 CHUNK_SECONDS = 0.2  # that a chunk may take, as its members are measured alone
 CHUNK_BYTES = 60_000  # of a task, so that it fits into the pipe of a worker that is still busy
-CHANGE_BYTES = 25
+SAMPLE = 64  # members whose changes tell how large a task is
 
 
 class Convoy:
@@ -30,6 +33,9 @@ class Convoy:
         self._id, self._batch, self._jobs = batch_id, batch, jobs
         self._out: dict[tuple[int, ...], float] = {}  # chunks that workers have, with the time at which each was given
         self._shared, self._sifted = 0, 0
+        self._back, self._seconds = 0, 0.0  # members that came back in chunks, and what workers took for them
+        sample = np.linspace(0, len(batch) - 1, min(SAMPLE, len(batch))).astype(np.int64)
+        self._bytes = 1 + len(pickle.dumps(batch.changes.take(sample))) // sample.size  # of a member in a task
 
     @staticmethod
     def suits(batch: LPBatch, settings: SolveSettings) -> bool:
@@ -53,8 +59,7 @@ class Convoy:
         waiting, seconds = self.course.waiting, self.course.seconds_a_member
         if seconds is None:
             return 0
-        each = CHANGE_BYTES * max(1, len(self._batch.changes) // len(self._batch))
-        return min(MOST, waiting // (2 * self._jobs), int(CHUNK_SECONDS / max(seconds, 1e-5)), CHUNK_BYTES // each)
+        return min(MOST, waiting // (2 * self._jobs), int(CHUNK_SECONDS / max(seconds, 1e-5)), CHUNK_BYTES // self._bytes)
 
     def _payload(self, members: list[int], mode: Mode, slot: int, fresh: bool) -> ChunkTask:
         opening = self.course.opening_for(slot, fresh)
@@ -72,6 +77,7 @@ class Convoy:
             for member in members:
                 self.course.give_back(member)
             return []
+        self._back, self._seconds = self._back + len(members), self._seconds + outcome.seconds
         answers = cast(ChunkAnswer, outcome.value)
         for part in answers.optima:
             self._shared += len(part) if part.method == METHOD else 0
@@ -99,9 +105,14 @@ class Convoy:
         return self.course.is_measured
 
     @property
+    def has_both_modes(self) -> bool:
+        """Tells whether a member was timed in each mode."""
+        return self.course.has_both_modes
+
+    @property
     def seconds_a_member(self) -> float | None:
-        """Mean time of a member in the faster mode so far, None before the first."""
-        return self.course.seconds_a_member
+        """Mean time of a member in chunks so far; before the first in the faster mode, None before that."""
+        return self._seconds / self._back if self._back else self.course.seconds_a_member
 
     def withdraw(self) -> int | None:
         """Takes a member from the end of those that wait, as `Course.withdraw` does."""

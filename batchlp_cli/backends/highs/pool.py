@@ -116,6 +116,11 @@ class HighsBackend:
         self._pool.wake()
 
     @property
+    def busy(self) -> int:
+        """Number of workers that have work; from any thread."""
+        return self._pool.busy
+
+    @property
     def ready_since(self) -> float | None:
         """time.perf_counter() at which the first worker was there; None: members that were given out still wait for it."""
         return self._pool.ready_since
