@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from batchlp_cli.backends.pdhg.certificates import CertificateParameters
+from batchlp_cli.backends.pdhg.interior import InteriorParameters
 from batchlp_cli.backends.pdhg.polish import PolishParameters
 from batchlp_cli.backends.pdhg.reduction import ReductionParameters
 from batchlp_cli.backends.pdhg.restart import RestartParameters
@@ -53,6 +54,7 @@ class PdhgParameters:
     weight: WeightParameters = field(default_factory=WeightParameters)
     alone_after: tuple[int, ...] = (10_000, 35_000)
     polish: PolishParameters = field(default_factory=PolishParameters)
+    interior: InteriorParameters = field(default_factory=InteriorParameters)
     weight_alone: WeightParameters = field(default_factory=lambda: WeightParameters(proportional=0.3))
     termination: TerminationParameters = field(default_factory=TerminationParameters)
     certificates: CertificateParameters = field(default_factory=CertificateParameters)
