@@ -7,7 +7,7 @@ called: name, sense, integer marks, row and column names (their labels).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -17,6 +17,7 @@ from batchlp_cli.errors import ModelError
 from batchlp_cli.problem import LinearProgram, Mask, Vector
 
 Indices = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+Codes = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
 
 
 class Field(IntEnum):
@@ -47,7 +48,7 @@ class Changes:
     """
 
     member: Indices = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    field: np.ndarray[tuple[int, ...], np.dtype[np.int8]] = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int8))
+    field: Codes = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int8))
     index: Indices = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     value: Vector = dataclasses.field(default_factory=lambda: np.zeros(0))
 
@@ -65,6 +66,16 @@ class Changes:
 
     def __len__(self) -> int:
         return int(self.member.shape[0])
+
+    def __reduce__(self) -> tuple[Callable[..., Changes], tuple[object, ...]]:
+        """Returns how to send a table to another process: where all members change the same places, the places go once."""
+        first = np.flatnonzero(np.diff(self.member, prepend=-1))
+        members, width = first.size, len(self) // max(1, first.size)
+        if members > 1 and len(self) == members * width and (first == width * np.arange(members)).all():
+            field, index = self.field.reshape(members, width), self.index.reshape(members, width)
+            if (field == field[0]).all() and (index == index[0]).all():
+                return _same_places, (self.member[first], field[0], index[0], self.value)
+        return Changes, (self.member, self.field, self.index, self.value)
 
     @property
     def memory_bytes(self) -> int:
@@ -85,8 +96,12 @@ class Changes:
     def take(self, members: Sequence[int] | Indices) -> Changes:
         """Returns the table of the given members, renumbered 0, 1, ... in the given order."""
         wanted = np.asarray(members, dtype=np.int64)
-        starts = np.searchsorted(self.member, wanted, side="left")
-        counts = np.searchsorted(self.member, wanted, side="right") - starts
+        # those wanted are most often neighbours: within their part of a long table they are found without leaving the cache
+        ends = [wanted.min(), wanted.max() + 1] if wanted.size else [0, 0]
+        low, high = np.searchsorted(self.member, ends).tolist()
+        near = self.member[low:high]
+        starts = low + np.searchsorted(near, wanted, side="left")
+        counts = low + np.searchsorted(near, wanted, side="right") - starts
         member = np.repeat(np.arange(wanted.size, dtype=np.int64), counts)
         first = np.cumsum(counts) - counts
         rows = np.arange(member.size, dtype=np.int64) - first[member] + starts[member]
@@ -101,6 +116,12 @@ class Changes:
         member = np.repeat(np.arange(len(parts), dtype=np.int64), [len(p) for p in parts])
         columns = [np.concatenate([getattr(p, name) for p in parts]) for name in ("field", "index", "value")]
         return Changes(member, *columns)
+
+
+def _same_places(members: Indices, field: Codes, index: Indices, value: Vector) -> Changes:
+    """Returns the table of members [B] that change the same places [w] each; value: [B w]."""
+    count, width = members.size, field.size
+    return Changes(np.repeat(members, width), np.tile(field, count), np.tile(index, count), value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,11 +153,13 @@ class LPBatch:
             raise ModelError(f"{len(self.labels)} labels for {len(self.names)} members")
         if len(self.changes) and (self.changes.member[0] < 0 or self.changes.member[-1] >= len(self.names)):
             raise ModelError(f"a change names a member outside 0..{len(self.names) - 1}")
-        for code in Field:
-            index = self.changes.index[self.changes.field == code]
-            size = 1 if code is Field.OFFSET else getattr(self.base, code.attribute).shape[0]
-            if index.size and (index.min() < 0 or index.max() >= size):
-                raise ModelError(f"a change of {code.name.lower()} names index {index.max()}, expected 0..{size - 1}")
+        m, n = self.base.m, self.base.n
+        size = np.array([n, m, m, n, n, 1])[self.changes.field]  # by the codes of Field
+        outside = np.flatnonzero((self.changes.index < 0) | (self.changes.index >= size))
+        if outside.size:
+            k = int(outside[0])
+            name, index = Field(self.changes.field[k]).name.lower(), self.changes.index[k]
+            raise ModelError(f"a change of {name} names index {index}, expected 0..{size[k] - 1}")
 
     def __len__(self) -> int:
         return len(self.names)

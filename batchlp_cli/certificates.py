@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from batchlp_cli.problem import Vector
+from batchlp_cli.problem import Mask, Vector
 from batchlp_cli.products import Numbers, gamma
 from batchlp_cli.safe_bound import BoundParts, bound_parts, priced, with_implied_bounds
 from batchlp_cli.solution import Solution
@@ -19,13 +19,25 @@ Word = tuple[int, str, tuple[str, ...]]
 """(member, why the ray proves nothing or empty, notes)."""
 
 
+def crosses(numbers: Numbers, members: int) -> Mask:
+    """Tells for which of the members some bounds cross: [members] bool."""
+    found = np.zeros(members, dtype=np.bool_)
+    for lower, upper in ((numbers.row_lower, numbers.row_upper), (numbers.col_lower, numbers.col_upper)):
+        found |= _crossed(lower, upper).any(axis=1)
+    return found
+
+
+def _crossed(lower: Vector, upper: Vector) -> Mask:
+    return np.asarray((lower > upper) | np.isposinf(lower) | np.isneginf(upper), dtype=np.bool_)
+
+
 def crossing(numbers: Numbers, members: int) -> list[str]:
     """Returns for each of the members which of its bounds cross, empty where none do: infeasible without a ray."""
     words = [""] * members
     sides = (("row", numbers.row_lower, numbers.row_upper), ("column", numbers.col_lower, numbers.col_upper))
     for kind, lower, upper in sides:
         lower, upper = np.broadcast_arrays(lower, upper)
-        crossed = (lower > upper) | np.isposinf(lower) | np.isneginf(upper)
+        crossed = _crossed(lower, upper)
         for k in np.flatnonzero(crossed.any(axis=1)):
             i = int(np.argmax(crossed[k]))
             low, high = float(lower[k, i]), float(upper[k, i])  # in full: they may differ in the last digit only

@@ -8,11 +8,12 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from batchlp_cli.events import Begun, Event, InputRead, Note, RowReady
+from batchlp_cli.events import Begun, Event, InputRead, Note, RowReady, Rows, RowsReady
 from batchlp_cli.events import Progress as Progressed
 from batchlp_cli.inspection import GroupView, Inspection
 from batchlp_cli.report.rows import RESULT_FIELDS, json_line
@@ -28,8 +29,9 @@ _WIDE = 10_000  # columns of a table that no terminal cuts
 class Talk:
     """Shows the events of a run. `form` is auto, table, jsonl or csv; auto is a table when stdout is a terminal.
 
-    fields: the keys of a row. headings: of the table, by key, where rows are not those of solved instances. digits: of the
-    numbers in that table. A row of kind model ends those of a study's model, and is told in words instead of in the table.
+    fields: the keys of a row. headings: of the table, by key, where rows are not those of solved instances; with `input` among
+    them there is a table for each input, below its name. digits: of the numbers. A row of kind model ends those of a study's
+    model, and is told in words instead of in the table.
     """
 
     def __init__(
@@ -91,6 +93,10 @@ class Talk:
                 self._done += row.get("kind", "model") == "model"
                 self._move()
                 self._row(row, line)
+            case RowsReady(rows):
+                self._done += len(rows)
+                self._move()
+                self._together(rows)
             case Progressed(what, done, of):
                 if self._progress is not None and self._task is not None:
                     self._progress.update(self._task, description=f"{what} {done} of {of}")
@@ -162,6 +168,14 @@ class Talk:
         else:
             self._rows.append(row)
 
+    def _together(self, rows: Rows) -> None:
+        if self.form == "jsonl":
+            sys.stdout.write("\n".join([*rows.lines, ""]))
+            sys.stdout.flush()
+            return
+        for row in rows.rows():
+            self._row(row, "")
+
     def _csv(self, names: list[str], rows: list[Mapping[str, object]] | list[dict[str, object]], header: bool = True) -> None:
         text = io.StringIO()
         writer = csv.DictWriter(text, names, lineterminator="\n")
@@ -177,8 +191,10 @@ class Talk:
 
         if self._headings is not None:
             records = [row for row in self._rows if row.get("kind") != "model"]
-            if records:
-                _print_table(_record_table(records, self._headings, self._digits))
+            # a path in every row would leave the numbers no room
+            by_input, headings = "input" in self._headings, {k: h for k, h in self._headings.items() if k != "input"}
+            for title, mine in groupby(records, key=lambda row: str(row["input"]) if by_input else None):
+                _print_table(_record_table(list(mine), headings, self._digits, title))
             self._rows = []
             return
         table = Table()
@@ -216,11 +232,13 @@ def _print_table(table: Table) -> None:
     Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(table)
 
 
-def _record_table(records: Sequence[Mapping[str, object]], headings: Mapping[str, str], digits: int) -> Table:
+def _record_table(
+    records: Sequence[Mapping[str, object]], headings: Mapping[str, str], digits: int, title: str | None = None
+) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table()
+    table = Table(title=None if title is None else escape(title), title_justify="left")
     for key, heading in headings.items():
         numeric = any(isinstance(record[key], int | float) for record in records)
         table.add_column(heading, justify="right" if numeric else "left", overflow="fold")

@@ -14,6 +14,7 @@ from batchlp_cli.report.comparison import Comparison
 from batchlp_cli.report.concerns import Severity, concerns, headline
 from batchlp_cli.report.facts import QUANTILES, RunFacts
 from batchlp_cli.report.markup import plain
+from batchlp_cli.report.studied import Study
 from batchlp_cli.report.words import bytes_in_words, percent, plural, seconds_in_words, value_in_words
 from batchlp_cli.reporting import StoredRun, report_record
 
@@ -49,9 +50,9 @@ class ReportTalk:
         if comparison is not None:
             self._comparison(comparison)
         for run in runs:
-            self._run(run.facts)
+            self._run(run.facts, run.study)
 
-    def _run(self, facts: RunFacts) -> None:
+    def _run(self, facts: RunFacts, study: Study | None) -> None:
         proved, sentence = headline(facts)
         took = "" if facts.wall_time is None else f" {seconds_in_words(facts.wall_time)}."
         self._out.print(f"[bold]{_safe(facts.label)}[/]: [bold {'green' if proved else 'red'}]{_safe(sentence)}[/]{took}")
@@ -62,6 +63,8 @@ class ReportTalk:
         if len(found) > _MOST_CONCERNS:
             self._out.print(f"  and {len(found) - _MOST_CONCERNS} more: see --html")
         self._stages(facts)
+        if study is not None:
+            self._models(study)
         self._shares(facts)
         self._groups(facts)
         self._slowest(facts)
@@ -88,6 +91,15 @@ class ReportTalk:
             bar = "█" * round(_BAR * seconds / total)
             table.add_row(_safe(stage), seconds_in_words(seconds), percent(seconds / total), bar)
         self._out.print(table)
+
+    def _models(self, study: Study) -> None:
+        headings, rows = study.model_cells()
+        table = _grid(*headings)
+        for row in rows[:_MOST_GROUPS]:
+            table.add_row(*map(_safe, row))
+        self._out.print(table)
+        if len(rows) > _MOST_GROUPS:
+            self._out.print(f"  and {plural(len(rows) - _MOST_GROUPS, 'model')} more")
 
     def _shares(self, facts: RunFacts) -> None:
         table = _grid("solved by", "members", "solve time, summed", "iterations")

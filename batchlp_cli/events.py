@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,28 @@ class RowReady:
     line: str
 
 
+class Rows(Protocol):
+    """Several rows, each of which is made when it is asked for."""
+
+    def __len__(self) -> int: ...
+
+    def rows(self) -> Iterator[Mapping[str, object]]:
+        """Yields the rows."""
+        ...
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The rows as JSON, without the lines' ends."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RowsReady:
+    """Several result rows are complete and, where there is a run folder, on disk."""
+
+    rows: Rows
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far the work on one model is: what is counted, how many are done, and of how many."""
@@ -43,5 +66,5 @@ class Progress:
     of: int
 
 
-Event = Note | Begun | InputRead | RowReady | Progress
+Event = Note | Begun | InputRead | RowReady | RowsReady | Progress
 Listen = Callable[[Event], None]

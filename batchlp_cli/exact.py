@@ -22,6 +22,8 @@ from batchlp_cli.problem import LinearProgram, Vector
 
 ZERO = Fraction(0)
 
+Interval = tuple[Fraction, Fraction]
+
 
 @dataclass(frozen=True, slots=True)
 class ExactViolation:
@@ -84,33 +86,35 @@ def exact_violation(lp: LinearProgram, x: Vector) -> ExactViolation:
 def exact_dual_value(lp: LinearProgram, y: Vector) -> ExactBound:
     """Returns the dual value of y [m] as it is, r = c - A.T @ y, and what of y and r prices an infinite side."""
     _check(y, lp.m, "y")
-    rows, loose_rows = _price([Fraction(v) for v in y.tolist()], lp.row_lower, lp.row_upper)
-    columns, loose_columns = _price(reduced_costs(lp, y), lp.col_lower, lp.col_upper)
+    prices, reduced = _ends(lp, y, np.zeros(lp.m), ())
+    rows, loose_rows = _price(prices, lp.row_lower, lp.row_upper)
+    columns, loose_columns = _price(reduced, lp.col_lower, lp.col_upper)
     return ExactBound(Fraction(lp.offset) + rows + columns, (*loose_rows, *loose_columns))
 
 
-def exact_bound_parts(lp: LinearProgram, y: Vector) -> ExactBound:
+def exact_bound_parts(lp: LinearProgram, y: Vector, radius: Vector | None = None, zero: Sequence[int] = ()) -> ExactBound:
     """Returns the bound that y [m] gives once y_i = 0 where it prices an infinite side, and the rows help where r_j does.
 
     A column whose r_j prices an infinite side is given the bound that the rows imply, and the row c @ x <= U: either no x
     costs less than U, or all that do obey what is implied, so that min(value, U) is a lower bound. See safe_bound.py.
+    radius: [m], for the worst bound of all duals in [y - radius, y + radius] with r_j = 0 in the columns `zero`.
     """
     _check(y, lp.m, "y")
     lost = ((y > 0) & np.isneginf(lp.row_lower)) | ((y < 0) & np.isposinf(lp.row_upper))
     y = np.where(lost, 0.0, y)
-    r = reduced_costs(lp, y)
-    rows, _ = _price([Fraction(v) for v in y.tolist()], lp.row_lower, lp.row_upper)
-    columns, loose = _price(r, lp.col_lower, lp.col_upper)
-    plain = ExactBound(rows + columns, tuple(loose))
+    prices, reduced = _ends(lp, y, np.zeros(lp.m) if radius is None else radius, zero)
+    rows, loose_rows = _price(prices, lp.row_lower, lp.row_upper)
+    columns, loose = _price(reduced, lp.col_lower, lp.col_upper)
+    plain = ExactBound(rows + columns, (*loose_rows, *loose))
     if not loose:
         return replace(plain, value=plain.value + Fraction(lp.offset))
     cutoff = float_at_least(plain.value + 1 + abs(plain.value))
-    lower, upper = implied_box(lp, cutoff, [v > 0 for v in r], [v < 0 for v in r])
-    columns, loose = _price(r, lower, upper)
+    lower, upper = implied_box(lp, cutoff, [high > 0 for _, high in reduced], [low < 0 for low, _ in reduced])
+    columns, loose = _price(reduced, lower, upper)
     value = rows + columns
     if math.isfinite(cutoff):
         value = min(value, Fraction(cutoff))
-    return ExactBound(value + Fraction(lp.offset), tuple(loose))
+    return ExactBound(value + Fraction(lp.offset), (*loose_rows, *loose))
 
 
 def exact_bound(lp: LinearProgram, y: Vector) -> Fraction | None:
@@ -168,17 +172,28 @@ def _part(numbers: Dyadics, begin: int, end: int) -> Dyadics:
     return numbers[0][begin:end], numbers[1][begin:end]
 
 
-def _price(prices: Sequence[Fraction], lower: Vector, upper: Vector) -> tuple[Fraction, list[Fraction]]:
-    """Returns sum over (price > 0 ? price * lower : price * upper) where that side is finite, and |price| where it is not."""
+def _ends(lp: LinearProgram, y: Vector, radius: Vector, zero: Sequence[int]) -> tuple[list[Interval], list[Interval]]:
+    """Returns the least and the greatest y_i and r_j over [y - radius, y + radius], r_j = 0 in the columns `zero`."""
+    prices = [(Fraction(v) - Fraction(e), Fraction(v) + Fraction(e)) for v, e in zip(y.tolist(), radius.tolist(), strict=True)]
+    r = reduced_costs(lp, y)
+    spread = _times(sp.csr_array(abs(lp.A.T)), radius) if radius.any() else iter([ZERO] * lp.n)
+    reduced = [(v - e, v + e) for v, e in zip(r, spread, strict=True)]
+    for j in zero:
+        reduced[j] = ZERO, ZERO
+    return prices, reduced
+
+
+def _price(ends: Sequence[Interval], lower: Vector, upper: Vector) -> tuple[Fraction, list[Fraction]]:
+    """Returns sum over (price > 0 ? price * lower : price * upper), and |price| where that side is infinite.
+
+    ends: the least and the greatest that each price may be; the worse of them counts.
+    """
     total, loose = ZERO, []
-    for price, low, high in zip(prices, lower.tolist(), upper.tolist(), strict=True):
-        if not price:
-            continue
-        side = low if price > 0 else high
-        if not math.isinf(side):
-            total += price * Fraction(side)
-        else:
-            loose.append(abs(price))
+    for (least, most), low, high in zip(ends, lower.tolist(), upper.tolist(), strict=True):
+        if (least < 0 and math.isinf(high)) or (most > 0 and math.isinf(low)):
+            loose.append(max(abs(least), abs(most)))
+        elif least or most:
+            total += min(price * Fraction(low if price > 0 else high) if price else ZERO for price in {least, most})
     return total, loose
 
 

@@ -16,13 +16,13 @@ import numpy as np
 from batchlp_cli.exact import (
     ZERO,
     ExactViolation,
-    exact_bound,
     exact_dual_value,
     exact_farkas,
     exact_ray,
     exact_value,
     exact_violation,
 )
+from batchlp_cli.exact_repair import exact_repaired_bound
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.solution import Solution, Status
 from batchlp_cli.status import no_verdict
@@ -96,7 +96,7 @@ def _judge_optimal(lp: LinearProgram, x: Vector | None, y: Vector | None, tol: f
         word=Word.REFUSED if reason else Word.PROVED if perfect else Word.TOLERANCE,
         reason=reason,
         objective=objective,
-        dual_bound=exact_bound(lp, y),
+        dual_bound=exact_repaired_bound(lp, y),
         row_violation=violation.worst_row,
         column_violation=violation.worst_column,
         dual_violation=max(dual.loose, default=ZERO),

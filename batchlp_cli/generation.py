@@ -51,7 +51,7 @@ class Recipe:
         if self.members < 1 or self.seed < 0:
             raise UsageError(f"{self.members} members and seed {self.seed}, expected members of 1 or more, a seed of 0 or more")
         if self.form is not Form.FAMILY and not family.integer:
-            raise UsageError(f"{self.family} has no integer columns, so there is no {self.form} of it; use --as family")
+            raise UsageError(f"{self.family} has no integer columns, which --as {self.form} needs; use --as family")
         if self.form is Form.CHILDREN and self.vary is not None:
             raise UsageError("children differ in one bound each; leave out --vary, or use --as family")
         if self.form is not Form.CHILDREN:

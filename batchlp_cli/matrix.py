@@ -92,13 +92,23 @@ class Csr:
 
     def take(self, keep: np.ndarray) -> Csr:
         """Returns the matrix of the rows to keep [m] bool, without entries that are zero; the same where that is all."""
+        if np.count_nonzero(self.data) == self.nnz:
+            return self if keep.all() else self._rows(keep)
         kept = np.repeat(keep, np.diff(self.indptr)) & (self.data != 0)
-        if keep.all() and kept.all():
-            return self
         before = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))
         # what is kept before each row that is kept, and all of it
         indptr = np.append(before[self.indptr[:-1][keep]], before[-1]).astype(np.int32)
         return Csr((int(keep.sum()), self.shape[1]), indptr, self.indices[kept], self.data[kept])
+
+    def _rows(self, keep: np.ndarray) -> Csr:
+        """Returns the matrix of the rows to keep [m] bool, copied run by run."""
+        edges = np.flatnonzero(np.diff(keep, prepend=False, append=False))
+        runs = [slice(int(a), int(b)) for a, b in self.indptr[edges].reshape(-1, 2)]
+        counts = np.diff(self.indptr)[keep]
+        indptr = np.concatenate((np.zeros(1, dtype=np.int32), np.cumsum(counts, dtype=np.int32)))
+        none = slice(0, 0)  # concatenate needs one
+        indices, data = (np.concatenate([values[run] for run in runs or [none]]) for values in (self.indices, self.data))
+        return Csr((len(counts), self.shape[1]), indptr, indices, data)
 
     def equals(self, other: Csr) -> bool:
         """Tells whether both have the same shape, pattern and values; the same arrays are not looked at."""

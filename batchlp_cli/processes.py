@@ -138,6 +138,7 @@ class WorkerPool:
         self._outcomes: deque[Outcome] = deque()
         self._cancelled: set[Hashable] = set()
         self._failed_starts = 0
+        self.ready_since: float | None = None  # time.perf_counter() at which the first worker was there
         self._closed = False
         self._lock = threading.Lock()
         self._wake, self._waker = self._context.Pipe(duplex=False)
@@ -178,6 +179,11 @@ class WorkerPool:
         """Ends the task of that key, killing the worker that is at it; from any thread. One that is done stays done."""
         self._cancelled.add(key)
         self.wake()
+
+    @property
+    def busy(self) -> int:
+        """Number of workers that have work; from any thread."""
+        return sum(bool(slot.queue) for slot in list(self._slots))
 
     def prepare(self, count: int) -> None:
         """Starts up to `count` workers ahead of their first tasks. Not while a run is under way, but from any thread."""
@@ -289,6 +295,7 @@ class WorkerPool:
             self._start_failed(slot, failure)
             return
         self._failed_starts = 0
+        self.ready_since = self.ready_since or time.perf_counter()
         slot.ready = True
         slot.send()
 

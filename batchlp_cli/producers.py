@@ -179,8 +179,8 @@ def sources_of(scenarios: Scenarios, core: ReadOutcome, shown: str) -> list[Sour
     for k, (name, probability) in enumerate(zip(scenarios.batch.names, scenarios.probability.tolist(), strict=True)):
         a, b = edges[k], edges[k + 1]
         digest = common.copy()
-        digest.update(b"".join((name.encode("utf-8", "surrogateescape"), b"\0", parts[0][a:b], parts[1][8 * a : 8 * b])))
-        digest.update(parts[2][8 * a : 8 * b])
+        own = parts[0][a:b], parts[1][8 * a : 8 * b], parts[2][8 * a : 8 * b]
+        digest.update(b"".join((name.encode("utf-8", "surrogateescape"), b"\0", *own)))
         known = None if probability != probability else probability
         found.append(Source(files[k], f"{shown}:{name}", digest.hexdigest(), 0.0, core.warnings, known))
     return found

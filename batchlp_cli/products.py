@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlp_cli.batch import Indices
-from batchlp_cli.matrix import Csr, Ints, by_rows
+from batchlp_cli.matrix import Csr, Ints, by_rows, sums
 from batchlp_cli.problem import Mask, Vector
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 UNIT_ROUNDOFF = 2.0**-53
 TINY = 2.0**-960
 """Products below this are not trusted: those above it, and the bounds of their rounding errors, are safe from underflow."""
+
+MOST_PARTS = 8
+"""Matrices of some of the columns that are kept: those of the restricted LPs of a few worker processes."""
 
 SCIPY_PAYS = 1 << 22
 """Entries of the matrix, over all members, from which on scipy's products gain more than its import takes."""
@@ -51,6 +54,7 @@ class Matrix:
     def __init__(self, rows: Csr, members: int | None = None) -> None:
         self.rows = rows
         self.needs_scipy = members is None or needs_scipy(rows, members)
+        self._parts: dict[bytes, Matrix] = {}
 
     @cached_property
     def row_counts(self) -> Indices:
@@ -73,6 +77,32 @@ class Matrix:
         if self.needs_scipy:
             return times(self._abs_At if absolute else self.At, Y)
         return self.rows.transposed_times_all(Y, absolute=absolute)
+
+    def by_columns(self, Y: Vector) -> Vector:
+        """Returns A.T @ y for every row y of Y, a column of A a row, which spares a transposition: [B, m] -> [n, B]."""
+        return self.At @ np.ascontiguousarray(Y.T)
+
+    def absolute_at(self, Y: Vector, member: Indices, column: Indices) -> Vector:
+        """Returns |A|.T @ |y| of members [k] at columns [k]: [k]."""
+        first, counts = self.At.indptr[column], self.column_counts[column]
+        pair = np.repeat(np.arange(column.size), counts)
+        entry = np.arange(pair.size) - np.repeat(np.cumsum(counts) - counts - first, counts)
+        terms = np.abs(self.At.data[entry] * Y[member[pair], self.At.indices[entry]])
+        return sums(pair, terms, column.size)
+
+    @cached_property
+    def column_size(self) -> float:
+        """The largest sum of the absolute entries of a column, at least 1."""
+        return float(np.bincount(self.rows.indices, np.abs(self.rows.data), self.rows.shape[1]).max(initial=1.0))
+
+    def columns(self, which: Indices) -> Matrix:
+        """Returns the matrix of some columns; of the same ones as in the last calls the same object."""
+        key = which.tobytes()
+        if key not in self._parts:
+            if len(self._parts) >= MOST_PARTS:
+                self._parts.pop(next(iter(self._parts)))
+            self._parts[key] = Matrix(Csr.of(self.At[which].T.tocsr()), None if self.needs_scipy else 0)
+        return self._parts[key]
 
     @cached_property
     def At(self) -> sp.csr_array:
@@ -128,6 +158,11 @@ class Numbers:
     row_upper: Vector
     col_lower: Vector
     col_upper: Vector
+
+    def columns(self, which: Indices, matrix: Matrix) -> Numbers:
+        """Returns the numbers of some columns, whose matrix is given."""
+        cost, lower, upper = (a[:, which] for a in (self.cost, self.col_lower, self.col_upper))
+        return Numbers(matrix, cost, self.row_lower, self.row_upper, lower, upper)
 
     def take(self, members: Sequence[int] | Indices) -> Numbers:
         """Returns the numbers of some members."""

@@ -18,7 +18,7 @@ def ready_lists(items: Iterator[T], most: int = 512, backlog: Backlog | None = N
     backlog: where items wait, for who wants to know how many do.
     The iterator runs in a thread of its own; an exception that it raises is raised here after the items before it.
     """
-    ready = (backlog or Backlog(most)).queue
+    ready = backlog or Backlog(most)
 
     def drain() -> None:
         try:
@@ -31,7 +31,7 @@ def ready_lists(items: Iterator[T], most: int = 512, backlog: Backlog | None = N
     threading.Thread(target=drain, daemon=True, name="ready-lists").start()
     while True:
         got = [ready.get()]
-        while len(got) < most and got[-1] is not _END and not ready.empty():
+        while len(got) < most and got[-1] is not _END and ready.has_items():
             got.append(ready.get())
         plain = [cast(T, item) for item in got if item is not _END and not isinstance(item, _Raised)]
         if plain:

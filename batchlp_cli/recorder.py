@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
 
 from batchlp_cli.batch import Labels, LPBatch
-from batchlp_cli.events import Listen, RowReady
+from batchlp_cli.events import Listen, RowReady, RowsReady
 from batchlp_cli.files.results import RunFolder
 from batchlp_cli.files.write import BatchArchive, solution_text
+from batchlp_cli.kkt import Proofs
+from batchlp_cli.optima import Optima
 from batchlp_cli.problem import LinearProgram
+from batchlp_cli.report.row_block import RowBlock, proved_rows
 from batchlp_cli.report.rows import Model, Row, Source, Totals, duplicate_row, json_line, result_row, unreadable_row
 from batchlp_cli.settings import Selection, SolutionFormat
 from batchlp_cli.solution import Solution, Verdict
@@ -17,8 +24,20 @@ from batchlp_cli.solution import Solution, Verdict
 ARCHIVE_BYTES = 256 << 20
 """Open .npz files are written once they hold this much together, so that batches of any size need bounded memory."""
 
-MOST_WAITING = 1024
+MOST_WAITING = 4096
 """Rows that wait for one write; they also go whenever the run would have to wait for its workers."""
+
+
+class Listener(Protocol):
+    """Whoever hears of rows beside the one that shows them."""
+
+    def add(self, row: Row) -> None:
+        """Takes a row."""
+        ...
+
+    def add_optima(self, probabilities: Sequence[object], values: Sequence[object]) -> None:
+        """Takes several rows with a verified optimum, by their probabilities, None where there is none, and objectives."""
+        ...
 
 
 class Recorder:
@@ -46,13 +65,14 @@ class Recorder:
         self._selection = selection
         self._archives: dict[str, tuple[str, BatchArchive]] = {}  # by group: the file's name, and what goes into it
         self._archived_bytes = 0
-        self._waiting: list[tuple[Row, str]] = []
+        self._waiting: list[RowBlock | tuple[Row, str]] = []
+        self._waiting_rows = 0
         self._told: tuple[LinearProgram, Labels | None, Model] | None = None
-        self._listeners: list[Callable[[Row], None]] = []
+        self._listeners: list[Listener] = []
 
-    def listen_also(self, take: Callable[[Row], None]) -> None:
+    def listen_also(self, listener: Listener) -> None:
         """Hands each row from now on to one more listener."""
-        self._listeners.append(take)
+        self._listeners.append(listener)
 
     def unreadable(self, source: Source, error: str) -> None:
         """Records an input that is no readable LP."""
@@ -74,6 +94,36 @@ class Recorder:
         if self._kind is not SolutionFormat.NONE and (solution.x is not None or solution.ray is not None):
             row["solution"] = self._keep(source.name, group, batch, member, tries[-1])
         self._emit(row)
+
+    @property
+    def keeps_vectors(self) -> bool:
+        """Whether solutions are written beside the rows."""
+        return self._kind is not SolutionFormat.NONE
+
+    def proved(
+        self, sources: Sequence[Source], batch: LPBatch, members: Sequence[int], group: str, optima: Optima, proofs: Proofs
+    ) -> None:
+        """Records members whose optimum was proved at the first try; claims and proofs are in the order of the members.
+
+        Only where no vectors are kept: what is written is rows.
+        """
+        names = [batch.names[member] for member in members]
+        if not batch.labels and len({source.warnings for source in sources}) == 1:
+            self._keep_block(proved_rows(sources, names, self._model(batch, 0), (group, self._digest), optima, proofs))
+            return
+        alike: defaultdict[tuple[Model, tuple[str, ...]], list[int]] = defaultdict(list)
+        for k, (source, member) in enumerate(zip(sources, members, strict=True)):
+            alike[self._model(batch, member), source.warnings].append(k)
+        for (model, _), which in alike.items():
+            mine = [sources[k] for k in which], [names[k] for k in which]
+            rows = np.asarray(which, dtype=np.int64)
+            self._keep_block(proved_rows(*mine, model, (group, self._digest), optima.take(rows), proofs.take(rows)))
+
+    def _keep_block(self, block: RowBlock) -> None:
+        self._waiting.append(block)
+        self._waiting_rows += len(block)
+        if self._waiting_rows >= MOST_WAITING:
+            self.settle()
 
     def _model(self, batch: LPBatch, member: int) -> Model:
         """Returns what rows tell of a member's model, which is mostly what they told of the last one."""
@@ -115,17 +165,35 @@ class Recorder:
 
     def _emit(self, row: Row) -> None:
         self._waiting.append((row, json_line(row)))
-        if len(self._waiting) >= MOST_WAITING:
+        self._waiting_rows += 1
+        if self._waiting_rows >= MOST_WAITING:
             self.settle()
 
     def settle(self) -> None:
         """Brings rows that wait to disk, with one write, and to whoever listens. To be called before a run waits for anything."""
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting, self._waiting_rows = self._waiting, [], 0
         if waiting and self._folder is not None:
-            self._folder.append(*(row for row, _ in waiting), texts=[line for _, line in waiting])
-        for row, line in waiting:
-            self._announce(row, line)
-            self._emit_twins(row)
+            names: list[str] = []
+            lines: list[str] = []
+            for one in waiting:
+                names += one.names if isinstance(one, RowBlock) else [str(one[0]["name"])]
+                lines += one.lines if isinstance(one, RowBlock) else [one[1]]
+            self._folder.append_lines(names, lines)
+        for one in waiting:
+            if isinstance(one, RowBlock):
+                self._announce_block(one)
+                continue
+            self._announce(*one)
+            self._emit_twins(one[0])
+
+    def _announce_block(self, block: RowBlock) -> None:
+        self.totals.add_verified(block.status, len(block))
+        for listener in self._listeners:
+            listener.add_optima(block.column("probability"), block.column("objective"))
+        if self._twins:
+            for row in block.rows():
+                self._emit_twins(row)
+        self._listen(RowsReady(block))
 
     def _emit_twins(self, row: Row) -> None:
         for twin in self._twins.get(str(row["name"]), ()):
@@ -137,6 +205,6 @@ class Recorder:
 
     def _announce(self, row: Row, line: str = "") -> None:
         self.totals.add(row)
-        for take in self._listeners:
-            take(row)
+        for listener in self._listeners:
+            listener.add(row)
         self._listen(RowReady(row, line or json_line(row)))

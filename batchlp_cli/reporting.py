@@ -13,7 +13,7 @@ from pathlib import Path
 from batchlp_cli.errors import UsageError
 from batchlp_cli.files.ledger import replace_file
 from batchlp_cli.files.results import output_errors
-from batchlp_cli.files.stored import StoredFolder, collect_rows, open_stored, stored_rows, stored_traces
+from batchlp_cli.files.stored import StoredFolder, collect_rows, open_stored, stored_pictures, stored_rows, stored_traces
 from batchlp_cli.report.compared import compared_page
 from batchlp_cli.report.comparison import Comparison
 from batchlp_cli.report.concerns import concerns, headline
@@ -22,6 +22,7 @@ from batchlp_cli.report.occupancy import Occupancy
 from batchlp_cli.report.outcome import Outcome
 from batchlp_cli.report.page import make_page
 from batchlp_cli.report.rows import RESULT_FIELDS, SCHEMA_VERSION
+from batchlp_cli.report.studied import Study, study_of
 from batchlp_cli.report.trace import Trace
 
 
@@ -34,6 +35,7 @@ class StoredRun:
     facts: RunFacts
     traces: tuple[Trace, ...]
     lanes: tuple[Occupancy, ...]
+    study: Study | None = None
 
 
 def load_runs(paths: Sequence[Path]) -> list[StoredRun]:
@@ -56,10 +58,11 @@ def labels(paths: Sequence[Path]) -> list[str]:
 def _load(path: Path, label: str) -> StoredRun:
     folder = open_stored(path)
     outcomes = tuple(collect_rows(folder, Outcome.of))
-    facts = gather(label, outcomes, folder.reports, folder.notes)
+    study = study_of(stored_rows(folder), stored_pictures(folder))
+    facts = gather(label, outcomes, folder.reports, folder.notes, study.kind if study is not None else "")
     traces = tuple(trace for trace in map(Trace.of, stored_traces(folder)) if trace is not None)
     lanes = tuple(found for found in (Occupancy.of(report) for _, report in folder.reports) if found is not None)
-    return StoredRun(folder, outcomes, facts, traces, lanes)
+    return StoredRun(folder, outcomes, facts, traces, lanes, study)
 
 
 def report_record(run: StoredRun) -> dict[str, object]:
@@ -74,7 +77,14 @@ def flat_rows(runs: Sequence[StoredRun]) -> Iterator[dict[str, object]]:
     """Yields the rows of all runs with plain values only: lists become text, attempts their number; with the run's label."""
     for run in runs:
         for row in stored_rows(run.folder):
-            yield {"run": run.facts.label} | {key: _flat(key, row.get(key)) for key in RESULT_FIELDS}
+            yield {"run": run.facts.label} | {key: _flat(key, row.get(key)) for key in _fields(runs)}
+
+
+def _fields(runs: Sequence[StoredRun]) -> list[str]:
+    """Returns the columns of a table of all rows: of studies those that their rows have."""
+    studies = [run.study for run in runs if run.study is not None]
+    own = [key for study in studies for row in study.models[:1] or study.found[:1] for key in row]
+    return list(dict.fromkeys([*own, *(RESULT_FIELDS if len(studies) < len(runs) else ())]))
 
 
 def write_page(target: Path, runs: Sequence[StoredRun], comparison: Comparison | None) -> str:
@@ -131,7 +141,7 @@ def _write(target: Path, texts: Iterable[str]) -> None:
 
 def _csv_lines(runs: Sequence[StoredRun]) -> Iterator[str]:
     line = io.StringIO()
-    names = (["run"] if len(runs) > 1 else []) + list(RESULT_FIELDS)
+    names = (["run"] if len(runs) > 1 else []) + _fields(runs)
     writer = csv.DictWriter(line, names, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     for row in flat_rows(runs):

@@ -38,7 +38,7 @@ from batchlp_cli.report.rows import (
 )
 from batchlp_cli.settings import BackendName, Selection, SolutionFormat, SolveSettings
 from batchlp_cli.solution import Solution, Status, Verdict
-from batchlp_cli.solving import Solver, Stages, Tries
+from batchlp_cli.solving import Answer, Proved, Solver, Stages, Tries
 from batchlp_cli.stochastic import Expectation, Study
 from batchlp_cli.tracing import Tracer
 from batchlp_cli.watch import Watch
@@ -143,7 +143,7 @@ class Pipeline:
         for note in producer.open(core):
             self.listen(Note(note))
         seen = Expectation()
-        self.recorder.listen_also(seen.add)
+        self.recorder.listen_also(seen)
         yield from self._made(scenario_groups(producer, core, self.settings.memory_bytes, self.options.shard))
         if seen.scenarios:
             self.study = self._study(producer, core, seen)
@@ -162,7 +162,7 @@ class Pipeline:
         result = Expectation()
         kept = self.recorder, self.sources, self.groups
         self.recorder = Recorder(None, self.options.solutions, self.digest, lambda event: None, {})
-        self.recorder.listen_also(result.add)
+        self.recorder.listen_also(result)
         self.groups = {}
         try:
             for window in scenario_groups(producer, core, self.settings.memory_bytes, held=solution.x):
@@ -220,10 +220,30 @@ class Pipeline:
     def _solve_with(self, name: BackendName, works: Sequence[Work]) -> list[tuple[str, int]]:
         """Solves works with one backend; returns for each what the backend chose, in words, and the number of second tries."""
         second_tries = [0] * len(works)
-        for k, member, tries in self.solver.solve_many([work.batch for work in works], name):
-            second_tries[k] += len(tries) > 1
-            self._record(works[k], member, tries)
+        for k, answer in self._answers([work.batch for work in works], name):
+            if isinstance(answer, Proved):
+                self._record_proved(works[k], answer)
+            else:
+                second_tries[k] += len(answer[1]) > 1
+                self._record(works[k], *answer)
         return list(zip(self.solver.choices, second_tries, strict=True))
+
+    def _answers(self, batches: Sequence[LPBatch], name: BackendName) -> Iterator[tuple[int, Answer]]:
+        """Yields (batch, answer): one by one where more than rows is kept of each member."""
+        if not self.recorder.keeps_vectors and not self.watch.tracing:
+            yield from self.solver.solve_together(batches, name)
+            return
+        for k, member, tries in self.solver.solve_many(batches, name):
+            yield k, (member, tries)
+
+    def _record_proved(self, work: Work, proved: Proved) -> None:
+        with self.stages.timed("write"), self.held():
+            twins, position = work.twins(proved.optima.members)
+            sources = [self.sources[work.group.keys[twin]] for twin in twins]
+            optima, proofs = proved.optima, proved.proofs
+            if position is not None:
+                optima, proofs = optima.take(position), proofs.take(position)
+            self.recorder.proved(sources, work.group.batch, twins, work.group.id, optima, proofs)
 
     def _settle(self) -> None:
         """Brings rows to disk before anybody waits."""
@@ -288,19 +308,10 @@ class Pipeline:
         return folder
 
     def _describe(self, work: Work, reason: str, second_tries: int) -> None:
-        group = work.group
-        base, changes = group.batch.base, len(group.batch.changes)
-        entry = self.groups.setdefault(
-            group.id,
-            {"group": group.id, "rows": base.m, "columns": base.n, "nonzeros": base.nnz, "members": 0}
-            | {"distinct": 0, "changes": 0, "second_tries": 0, "backend": str(self.settings.backend)},
-        )
-        counts = {"members": len(group.batch), "distinct": len(work.batch), "changes": changes, "second_tries": second_tries}
-        for key, count in counts.items():
-            entry[key] = int(str(entry[key])) + count
-        entry["choice"] = reason
-        sizes = f"{len(group.batch)} x ({base.m} rows, {base.n} columns, {base.nnz} nonzeros)"
-        self.listen(Note(f"group {group.id}: {sizes}: {reason}", level=2))
+        work.tell(self.groups, second_tries, {"backend": str(self.settings.backend), "choice": reason})
+        base, members = work.batch.base, len(work.group.batch)
+        sizes = f"{members} x ({base.m} rows, {base.n} columns, {base.nnz} nonzeros)"
+        self.listen(Note(f"group {work.group.id}: {sizes}: {reason}", level=2))
 
     def close(self, state: str, exit_code: int) -> dict[str, object]:
         """Keeps what is finished and returns the report."""

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
+
+import numpy as np
 
 from batchlp_cli.backends.base import Backend
 from batchlp_cli.backlog import Backlog
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.dispatch import deserves_second_try, wants_crossover
-from batchlp_cli.kkt import verify
+from batchlp_cli.kkt import Proofs, prove, verify
 from batchlp_cli.memory import keep_freed_memory
+from batchlp_cli.optima import Claim, Optima
 from batchlp_cli.preparation import Preparation
 from batchlp_cli.products import Matrix
 from batchlp_cli.pump import ready_lists
@@ -34,6 +37,23 @@ LEAST_WAITING = 16
 
 Tried = tuple[Solution, Verdict]
 Tries = list[Tried]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proved:
+    """Optima of members of one batch that were proved at the first try, with nothing to note, and the proofs."""
+
+    optima: Optima
+    proofs: Proofs
+
+    def tried(self, batch: LPBatch, matrix: Matrix) -> Iterator[tuple[int, Tried]]:
+        """Yields (member, claim and verdict) one by one; batch: of whose members they are, matrix: made of its base's A."""
+        claims = self.optima.solutions(batch, matrix)
+        for (member, solution), verdict in zip(claims, self.proofs.verdicts(), strict=True):
+            yield member, (solution, verdict)
+
+
+Answer = Proved | tuple[int, Tries]
 
 
 class Stages:
@@ -69,6 +89,7 @@ class Solver:
         self.stages = stages if stages is not None else Stages()
         self.choices: list[str] = []  # what the backend chose for each batch of the last call, in words
         self._backends: dict[BackendName, Backend] = {}
+        self._matrix: Matrix | None = None
 
     def __enter__(self) -> Solver:
         return self
@@ -100,27 +121,62 @@ class Solver:
 
         settings: others than the solver's own. warm_start: a solution of the base, for a single batch only.
         """
+        for k, answer in self.solve_together(batches, name, settings=settings, warm_start=warm_start):
+            if isinstance(answer, Proved):
+                yield from ((k, member, [tried]) for member, tried in answer.tried(batches[k], self._matrix_of(batches[k])))
+            else:
+                yield k, *answer
+
+    def solve_together(
+        self,
+        batches: Sequence[LPBatch],
+        name: BackendName,
+        *,
+        settings: SolveSettings | None = None,
+        warm_start: Solution | None = None,
+    ) -> Iterator[tuple[int, Answer]]:
+        """Yields (batch, answer) until every member had one, as `solve_many`, but ordinary ones of a large batch together."""
         settings = settings or self.settings
         backend = self.backend(name)
         again: defaultdict[int, dict[int, Tries]] = defaultdict(dict)
         inner: defaultdict[int, dict[int, Tried]] = defaultdict(dict)
-        for k, member, tried in self._attempt(batches, backend, settings, warm_start):
+        for k, found in self._attempt(batches, backend, settings, warm_start):
+            if isinstance(found, Proved):
+                yield k, found
+                continue
+            member, tried = found
             if deserves_second_try(*tried, settings):
                 again[k][member] = [tried]
             elif wants_crossover(*tried, settings):
                 inner[k][member] = tried
             else:
-                yield k, member, [tried]
+                yield k, (member, [tried])
         self.choices = list(backend.choices())
-        for k, found in sorted(inner.items()):
-            yield from ((k, member, tries) for member, tries in self._cross_over(batches[k], found, settings))
+        for k, optimal in sorted(inner.items()):
+            yield from ((k, each) for each in self._cross_over(batches[k], optimal, settings))
         refused = [(k, sorted(members)) for k, members in sorted(again.items())]
         if not refused:
             return
         careful = replace(settings, careful=True, cutoff=None)
-        for position, i, tried in self._attempt([batches[k].take(members) for k, members in refused], backend, careful, None):
+        parts = [batches[k].take(members) for k, members in refused]
+        for position, i, tried in self._one_by_one(self._attempt(parts, backend, careful, None), parts):
             k, members = refused[position]
-            yield k, members[i], [*again[k][members[i]], tried]
+            yield k, (members[i], [*again[k][members[i]], tried])
+
+    def _one_by_one(
+        self, found: Iterable[tuple[int, Proved | tuple[int, Tried]]], batches: Sequence[LPBatch]
+    ) -> Iterator[tuple[int, int, Tried]]:
+        for k, each in found:
+            if isinstance(each, Proved):
+                yield from ((k, *tried) for tried in each.tried(batches[k], self._matrix_of(batches[k])))
+            else:
+                yield k, *each
+
+    def _matrix_of(self, batch: LPBatch) -> Matrix:
+        """Returns what the referee needs of a batch's matrix, kept for the next call; of one batch only, as memory is bounded."""
+        if self._matrix is None or self._matrix.rows is not batch.base.rows:
+            self._matrix = Matrix(batch.base.rows, len(batch))
+        return self._matrix
 
     def _cross_over(self, batch: LPBatch, found: dict[int, Tried], settings: SolveSettings) -> Iterator[tuple[int, Tries]]:
         """Yields (member, tries): the basic solution last where the referee accepts it, else the one that was found."""
@@ -128,8 +184,8 @@ class Solver:
         members = sorted(found)
         inner = batch.take(members)
         starts = [found[member][0] for member in members]
-        claims = ((0, i, claim) for i, claim in highs.cross_over(inner, starts, settings))
-        for _, i, (claim, verdict) in self._judged([inner], claims, settings.tol):
+        claims = ((0, each) for each in highs.cross_over(inner, starts, settings))
+        for _, i, (claim, verdict) in self._one_by_one(self._judged([inner], claims, settings.tol), [inner]):
             if verdict.verified and claim.status is Status.OPTIMAL:
                 yield members[i], [found[members[i]], (claim, verdict)]
                 continue
@@ -147,37 +203,64 @@ class Solver:
 
     def _attempt(
         self, batches: Sequence[LPBatch], backend: Backend, settings: SolveSettings, warm_start: Solution | None
-    ) -> Iterator[tuple[int, int, Tried]]:
-        """Yields (batch, member) with the backend's claim and the referee's word on it."""
-        backlog = Backlog(_most_waiting(batches))
+    ) -> Iterator[tuple[int, Proved | tuple[int, Tried]]]:
+        """Yields (batch, what was claimed and the referee's word on it)."""
+        backlog = Backlog(_most_waiting(batches), _members)
         claims = _claims(batches, backend, replace(settings, backlog=backlog), warm_start)
         yield from self._judged(batches, claims, settings.tol, backlog)
 
     def _judged(
         self,
         batches: Sequence[LPBatch],
-        claimed: Iterator[tuple[int, int, Solution]],
+        claimed: Iterator[tuple[int, Claim]],
         tol: float,
         backlog: Backlog | None = None,
-    ) -> Iterator[tuple[int, int, Tried]]:
+    ) -> Iterator[tuple[int, Proved | tuple[int, Tried]]]:
         """Yields claims about members of batches with the referee's word on them, as they come."""
+        backlog = backlog or Backlog(_most_waiting(batches), _members)
         claims = ready_lists(claimed, backlog=backlog)
-        matrix: Matrix | None = None  # of the batch judged last; of one only, as memory is bounded
         while True:
-            if self._before_waiting is not None:
+            if self._before_waiting is not None and not backlog.has_items():
                 self._before_waiting()
             with self.stages.timed("solve"):
                 ready = next(claims, None)
             if ready is None:
                 return
-            for k in dict.fromkeys(batch for batch, _, _ in ready):
-                members, solutions = zip(*((member, s) for batch, member, s in ready if batch == k), strict=True)
-                with self.stages.timed("verify"):
-                    if matrix is None or matrix.rows is not batches[k].base.rows:
-                        matrix = Matrix(batches[k].base.rows, len(batches[k]))
-                    verdicts = verify(batches[k].take(members), solutions, tol, matrix)
-                for member, solution, verdict in zip(members, solutions, verdicts, strict=True):
-                    yield k, member, (solution, verdict)
+            singles: defaultdict[int, list[tuple[int, Solution]]] = defaultdict(list)
+            for k, claim in ready:
+                if isinstance(claim, Optima):
+                    proved, refused = self._prove(batches[k], claim, tol)
+                    singles[k] += refused
+                    if proved is not None:
+                        yield k, proved
+                else:
+                    singles[k].append(claim)
+            for k, own in singles.items():
+                yield from ((k, tried) for tried in self._verify(batches[k], own, tol))
+
+    def _prove(self, batch: LPBatch, optima: Optima, tol: float) -> tuple[Proved | None, list[tuple[int, Solution]]]:
+        """Returns the optima with nothing more to tell, None where there are none, and the others as single claims."""
+        with self.stages.timed("verify"):
+            matrix = self._matrix_of(batch)
+            proofs = prove(batch, optima, tol, matrix)
+            if proofs.proved.all():
+                return Proved(optima, proofs), []
+            kept, others = np.flatnonzero(proofs.proved), np.flatnonzero(~proofs.proved)
+            refused = optima.take(others).solutions(batch, matrix)
+            return Proved(optima.take(kept), proofs.take(kept)) if kept.size else None, refused
+
+    def _verify(self, batch: LPBatch, claims: Sequence[tuple[int, Solution]], tol: float) -> list[tuple[int, Tried]]:
+        if not claims:
+            return []
+        members, solutions = zip(*claims, strict=True)
+        with self.stages.timed("verify"):
+            verdicts = verify(batch.take(members), solutions, tol, self._matrix_of(batch))
+        return list(zip(members, zip(solutions, verdicts, strict=True), strict=True))
+
+
+def _members(item: object) -> int:
+    """Returns of how many members a claim on its way to the referee is."""
+    return len(item[1]) if isinstance(item, tuple) and isinstance(item[1], Optima) else 1
 
 
 def _most_waiting(batches: Sequence[LPBatch]) -> int:
@@ -188,8 +271,8 @@ def _most_waiting(batches: Sequence[LPBatch]) -> int:
 
 def _claims(
     batches: Sequence[LPBatch], backend: Backend, settings: SolveSettings, warm_start: Solution | None
-) -> Iterator[tuple[int, int, Solution]]:
+) -> Iterator[tuple[int, Claim]]:
     if warm_start is None:
-        return backend.solve_many(batches, settings)
+        return backend.solve_together(batches, settings)
     (batch,) = batches
-    return ((0, member, claim) for member, claim in backend.solve(batch, settings, warm_start))
+    return ((0, each) for each in backend.solve(batch, settings, warm_start))

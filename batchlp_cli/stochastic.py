@@ -11,7 +11,7 @@ For a minimisation EV's solution costs EEV on average, and no solution can do be
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from batchlp_cli.status import Status
@@ -38,6 +38,14 @@ class Expectation:
         else:
             word = str(row["status"]) if row["verified"] else "not verified"
             self.without_value[word] = self.without_value.get(word, 0) + 1
+
+    def add_optima(self, probabilities: Sequence[object], values: Sequence[object]) -> None:
+        """Takes rows in that have a verified optimum: their probabilities, None where there is none, and their objectives."""
+        for p, value in zip(probabilities, values, strict=True):
+            if isinstance(p, float) and isinstance(value, float):
+                self.scenarios += 1
+                self.probability += p
+                self.weighted += p * value
 
     @property
     def value(self) -> float | None:

@@ -25,7 +25,7 @@ class Tracer:
             self._missed.append(name)
         elif self._folder is not None:
             record: Row = {"name": name, "backend": "pdhg", **series}
-            self._folder.write_atomic(f"traces/{name}.json", encode_row(record))
+            self._folder.write_atomic(f"traces/{name}.json", f"{encode_row(record)}\n".encode("ascii"))
             self._kept += 1
 
     def finish(self, listen: Listen) -> None:

@@ -1,7 +1,7 @@
-"""What each part of the lanes saves, in iterations; and lanes against warm dual simplex on large facility location, in seconds.
+"""What each part of the lanes saves, in iterations; and lanes against dual simplex on large facility location, in seconds.
 
     python scripts/bench_lanes.py [--data DATA] [--cases a,b] [--tol 1e-4] [--lanes 32] [--limit 20000]
-    python scripts/bench_lanes.py --race 200x200 [--children 128] [--rival-children 64]
+    python scripts/bench_lanes.py --race 200x200 [--children 128] [--rival-children 43] [--own-columns]
 
 Cases: the folders mipcc23_* of DATA/families with more than one member a batch, and strong-branching children of generated
 models. Ways, each with what the one before has: `plain`, where the members of a tile start at 0, restart together by the mean of
@@ -9,19 +9,28 @@ their fixed-point errors, and all lanes run until the slowest member is done; `r
 lane to the next, so that only its own iterations count; `own`, where every member restarts by itself; `warm`, where all start
 at the optimum of the base or root. A member that is not done within the limit counts with the limit. Every claim is judged by the
 referee. Prints JSON lines.
+
+The race has three sides, on all cores: `lanes`; `highs`, our backend, which measures whether a start from the last basis or a
+cold one is faster; and `loop`, dual simplex from the root's optimal basis for every child, in a process a core. The rivals get
+children spread evenly over the batch. Loading, compiling, the root and the referee are not timed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in the command line: cores are used by tiles and processes
+
+import highspy
 import numpy as np
 
 from batchlp_cli.backends.base import Backend
@@ -38,7 +47,7 @@ from batchlp_cli.generation import root_point
 from batchlp_cli.kkt import verify
 from batchlp_cli.problem import Mask, Vector
 from batchlp_cli.settings import SolveSettings
-from batchlp_cli.solution import Solution
+from batchlp_cli.solution import Solution, Status
 from batchlp_cli.studies.comparing import group_batches
 
 CHILDREN = (
@@ -51,10 +60,10 @@ CHILDREN = (
 """Families with a size and the most children of its root."""
 
 
-def children_of(family: str, size: str, most: int) -> LPBatch:
-    """Returns the children of strong branching of a root, two a column, with all columns taken as integer."""
+def children_of(family: str, size: str, most: int, own_columns: bool = False) -> LPBatch:
+    """Returns the children of strong branching of a root, two a column; unless own_columns, all columns are taken as integer."""
     root = find_family(family).base(size, seed=1)
-    root = replace(root, integer=np.ones(root.n, dtype=np.bool_))
+    root = root if own_columns else replace(root, integer=np.ones(root.n, dtype=np.bool_))
     return relaxed(branching_children(root, root_point(root, SolveSettings()), most))
 
 
@@ -114,25 +123,66 @@ def saved(batch: LPBatch, settings: SolveSettings, width: int) -> dict[str, Any]
     return {**counts, **{f"{way}_verified": count for way, count in verified.items()}}
 
 
-def race(size: str, children: int, rivals: int, tol: float) -> Iterator[dict[str, Any]]:
-    """Yields seconds a child of lanes and of warm dual simplex, each on all cores, loading and compiling left out."""
-    batch = children_of("koerkel-ghosh-c", size, children)
-    settings = SolveSettings(tol=tol)
-    lanes_first = PdhgBackend(settings.jobs, parameters_of(settings))
-    sides: tuple[tuple[str, Callable[[], Backend], LPBatch], ...] = (
-        ("lanes", lambda: lanes_first, batch),
-        ("highs", lambda: HighsBackend(settings.jobs), batch.take(range(min(rivals, len(batch))))),
-    )
-    for name, make, part in sides:
-        backend = make()
-        list(backend.solve(part.take([0]), replace(settings, iteration_limit=10)))
+def loop(batch: LPBatch) -> tuple[float, list[Solution]]:
+    """Returns the seconds of dual simplex over the members, each from the base's optimal basis, and the claims."""
+    lp, h = batch.base, highspy.Highs()  # type: ignore[no-untyped-call]
+    for name, value in (("output_flag", False), ("threads", 1), ("parallel", "off"), ("solver", "simplex")):
+        h.setOptionValue(name, value)
+    rows, kind = (lp.rows.indptr.astype(np.int32), lp.rows.indices.astype(np.int32), lp.rows.data), np.zeros(lp.n, dtype=np.int32)
+    bounds = (lp.c, lp.col_lower, lp.col_upper, lp.row_lower, lp.row_upper)
+    h.passModel(lp.n, lp.m, lp.nnz, int(highspy.MatrixFormat.kRowwise), 1, 0.0, *bounds, *rows, kind)
+    h.run()
+    basis, seconds, claims = h.getBasis(), 0.0, []
+    h.setOptionValue("presolve", "off")
+    for i in range(len(batch)):
+        (j,), member = batch.changes.of_member(i).index, batch.member(i)
+        h.changeColBounds(int(j), member.col_lower[j], member.col_upper[j])
+        h.setBasis(basis)
         begun = time.perf_counter()
-        claims = dict(backend.solve(part, settings))
-        seconds = time.perf_counter() - begun
-        good = sum(v.verified for v in verify(part, [claims[i] for i in range(len(part))], tol))
-        record = {"side": name, "rows": batch.base.m, "nonzeros": batch.base.nnz, "children": len(part), "verified": good}
-        yield {**record, "seconds": round(seconds, 2), "seconds_a_child": round(seconds / len(part), 4)}
-        backend.close()
+        h.run()
+        seconds += time.perf_counter() - begun
+        point = h.getSolution()
+        x, y, r = (np.array(a) for a in (point.col_value, point.row_dual, point.col_dual))
+        status = Status.OPTIMAL if h.getModelStatus() == highspy.HighsModelStatus.kOptimal else Status.NUMERICAL_ERROR
+        claims.append(Solution(status, x=x, y=y, r=r))
+        h.changeColBounds(int(j), lp.col_lower[j], lp.col_upper[j])
+    return seconds, claims
+
+
+def run_loops(batch: LPBatch, processes: int) -> tuple[float, list[Solution]]:
+    """Returns the seconds of the slowest of some loops at once, and the claims of all members."""
+    shares = [range(k, len(batch), processes) for k in range(processes)]
+    with ProcessPoolExecutor(processes) as pool:
+        done = list(pool.map(loop, [batch.take(share) for share in shares]))
+    claims = {i: claim for share, (_, own) in zip(shares, done, strict=True) for i, claim in zip(share, own, strict=True)}
+    return max(seconds for seconds, _ in done), [claims[i] for i in range(len(batch))]
+
+
+def run_backend(make: Callable[[], Backend], batch: LPBatch, settings: SolveSettings) -> tuple[float, list[Solution]]:
+    """Returns the seconds of a backend for a batch, loading and compiling left out, and the claims."""
+    backend = make()
+    list(backend.solve(batch.take([0]), replace(settings, iteration_limit=10)))
+    begun = time.perf_counter()
+    claims = dict(backend.solve(batch, settings))
+    seconds = time.perf_counter() - begun
+    backend.close()
+    return seconds, [claims[i] for i in range(len(batch))]
+
+
+def race(batch: LPBatch, rivals: int, tol: float) -> Iterator[dict[str, Any]]:
+    """Yields seconds a child of lanes, of our dual simplex and of a plain loop of it."""
+    settings = SolveSettings(tol=tol)
+    part = batch.take(range(0, len(batch), max(1, len(batch) // rivals) | 1))  # an odd step: as many up as down
+    sides: tuple[tuple[str, Callable[[], tuple[float, list[Solution]]], LPBatch], ...] = (
+        ("lanes", lambda: run_backend(lambda: PdhgBackend(settings.jobs, parameters_of(settings)), batch, settings), batch),
+        ("highs", lambda: run_backend(lambda: HighsBackend(settings.jobs), part, settings), part),
+        ("loop", lambda: run_loops(part, settings.jobs), part),
+    )
+    for name, run, solved in sides:
+        seconds, claims = run()
+        good = sum(v.verified for v in verify(solved, claims, tol))
+        record = {"side": name, "rows": batch.base.m, "nonzeros": batch.base.nnz, "children": len(solved), "verified": good}
+        yield {**record, "seconds": round(seconds, 2), "seconds_a_child": round(seconds / len(solved), 4)}
 
 
 def main() -> None:
@@ -145,10 +195,12 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=20_000)
     parser.add_argument("--race", metavar="SIZE", help="facilities x customers")
     parser.add_argument("--children", type=int, default=128)
-    parser.add_argument("--rival-children", type=int, default=64)
+    parser.add_argument("--rival-children", type=int, default=43)
+    parser.add_argument("--own-columns", action="store_true", help="children of the model's own integer columns only")
     given = parser.parse_args()
     if given.race:
-        for record in race(given.race, given.children, given.rival_children, given.tol):
+        batch = children_of("koerkel-ghosh-c", given.race, given.children, given.own_columns)
+        for record in race(batch, given.rival_children, given.tol):
             print(json.dumps(record), flush=True)
         return
     settings = SolveSettings(jobs=1, tol=given.tol, iteration_limit=given.limit)

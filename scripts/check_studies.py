@@ -1,20 +1,25 @@
 """Checks branching and tightening on real MIPs and prints a table; exits with 1 where a bound passes the truth or is too far.
 
     python scripts/check_studies.py MODEL... [--limit N] [--backends highs pdhg] [--tol 1e-6] [--time-limit 60]
-                                             [--tighten --mip --seconds 60]
+                                             [--tighten --mip --seconds 60 --prove 500 --sample 300]
 
-branch: each child's bound against its optimum by HiGHS, alone; how far off the bounds of lanes are; the best candidate against
-full strong branching by those optima. tighten: what was done; with --mip the MIP is solved before and after, within --seconds,
-and the best point found before must be within the new bounds, also where the time ran out.
+branch: each child's bound against its optimum by HiGHS, alone; children without a bound; how far off the bounds of lanes are;
+the best candidate against full strong branching by those optima. tighten: what was done; with --mip the MIP is solved before
+and after, within --seconds, and the best point found before must be within the new bounds, also where the time ran out; with
+--prove N each changed bound, or a seeded sample of N, is proved to hold at every point of the relaxation, in rational
+arithmetic, from the duals of another solve; with --sample N only N columns of a model that has more are tightened, a seeded
+sample too.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import sys
 import time
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import highspy
@@ -22,15 +27,17 @@ import numpy as np
 
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.events import Event
+from batchlp_cli.exact_repair import exact_repaired_bound
 from batchlp_cli.files.mps_writer import write_mps
 from batchlp_cli.library import _read, solve
-from batchlp_cli.problem import LinearProgram
+from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import BackendName, SolveSettings
 from batchlp_cli.solution import Status
 from batchlp_cli.solving import Solver
 from batchlp_cli.studies.branching import BranchOptions, BranchResult, ChildState, branch_model, children_of
+from batchlp_cli.studies.filtering import Ends
 from batchlp_cli.studies.scores import ScoreRule, score
-from batchlp_cli.studies.tightening import TightenOptions, tighten_model
+from batchlp_cli.studies.tightening import TightenOptions, relaxation, tighten_model
 
 OPTIMA_SECONDS = 120.0
 """Limit of an LP whose optimum is wanted; one that it ends counts as unknown."""
@@ -41,10 +48,12 @@ SAFE = 1e-9
 
 @dataclass
 class Found:
-    """What a model came to with one backend: children above the truth, the largest distance of lanes, the best agreed or not."""
+    """What a model came to with one backend: children above the truth, children without a bound, the largest distance of lanes,
+    the best agreed or not."""
 
     children: int = 0
     above: int = 0
+    boundless: int = 0
     far: float = 0.0
     by_lanes: int = 0
     best: str = ""
@@ -89,6 +98,7 @@ def check_branch(
         if child.bound == optimum == math.inf:
             continue
         found.above += child.bound > optimum + SAFE * (1 + abs(optimum))
+        found.boundless += child.bound == -math.inf
         last = child.tries[-1][0] if child.tries else None
         # a child that the time limit ended was not solved
         if last is not None and last.backend == "pdhg" and child.state is ChildState.OPTIMAL:
@@ -161,16 +171,52 @@ def compare_mips(lp: LinearProgram, tightened: LinearProgram, seconds: float) ->
     return f"mip: {'same' if same else f'LOST {before.objective} {after.objective}'}"
 
 
-def check_tighten(lp: LinearProgram, backend: str, seconds: float, mip: bool) -> str:
-    """Returns what tightening came to: counts, and whether the MIP keeps its optimum."""
-    begun = time.perf_counter()
-    with Solver(SolveSettings(backend=BackendName(backend))) as solver:
-        result = tighten_model(lp, TightenOptions(), solver, unheard)
+def prove_bounds(lp: LinearProgram, tightened: LinearProgram, most: int) -> str:
+    """Returns in words how many changed bounds, of a seeded sample of `most`, hold at every point of the relaxation that is
+    integral where it must be; WRONG where one is not proved.
+
+    Each is proved by the exact bound of row duals of  min x_j  or  min -x_j  that HiGHS gives for it anew.
+    """
+    moved = np.column_stack([tightened.col_lower > lp.col_lower, tightened.col_upper < lp.col_upper]).ravel()
+    changed = np.flatnonzero(moved)
+    ends = np.sort(np.random.default_rng(1).permutation(changed)[:most]).tolist()
+    if not ends:
+        return "proved 0 of 0"
+    batch = Ends(lp, range(lp.n), ()).batch(relaxation(lp, None), ends)
+    bounds = np.column_stack([tightened.col_lower, -tightened.col_upper]).ravel()
+    bad = []
+    for k, answer in enumerate(solve(batch, backend="highs", tol=1e-9)):
+        end, one = ends[k], batch.member(k)
+        integer, bound = bool(lp.integer[end // 2]), Fraction(float(bounds[end]))
+        # duals from the last member's basis may prove less than those of a solve from the start
+        again = (a.dual for a in solve(one, backend="highs", tol=1e-9))
+        if not any(is_proved(one, dual, bound, integer) for dual in itertools.chain([answer.dual], again)):
+            bad.append(f"{lp.col_name(end // 2)} {'upper' if end % 2 else 'lower'}")
+    about = f"proved {len(ends) - len(bad)} of {len(ends)}"
+    about += f" (of {changed.size} changed)" if len(ends) < changed.size else ""
+    return f"{about}{f' WRONG {bad[:3]}' if bad else ''}"
+
+
+def is_proved(lp: LinearProgram, dual: Vector | None, bound: Fraction, integer: bool) -> bool:
+    """Tells whether duals prove that the value of an LP, of an integer column if so said, is not below a bound."""
+    exact = None if dual is None else exact_repaired_bound(lp, dual)
+    return exact is not None and (Fraction(math.ceil(exact)) if integer else exact) >= bound
+
+
+def check_tighten(lp: LinearProgram, given: argparse.Namespace) -> str:
+    """Returns what tightening came to: counts, whether the MIP keeps its optimum, whether the bounds are proved."""
+    begun, columns = time.perf_counter(), tuple[str, ...]()
+    if lp.n > given.sample:
+        chosen = np.sort(np.random.default_rng(1).permutation(lp.n)[: given.sample])
+        columns = tuple(lp.col_name(j) for j in chosen.tolist())
+    with Solver(SolveSettings(backend=BackendName(given.backends[0]))) as solver:
+        result = tighten_model(lp, TightenOptions(columns=columns), solver, unheard)
     text = f"{result.status} {result.changed_bounds} changed {result.solved} solved {result.filtered} filtered"
     text += f" {time.perf_counter() - begun:.1f} s{'' if result.verified else ' UNPROVED'}"
-    if not mip or result.tightened is None:
+    if result.tightened is None:
         return text
-    return f"{text} {compare_mips(lp, result.tightened, seconds)}"
+    text += f" {prove_bounds(lp, result.tightened, given.prove)}" if given.prove else ""
+    return f"{text} {compare_mips(lp, result.tightened, given.seconds)}" if given.mip else text
 
 
 def main() -> int:
@@ -184,6 +230,8 @@ def main() -> int:
     parser.add_argument("--time-limit", type=float, default=math.inf, help="seconds an LP")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--mip", action="store_true", help="solve the MIP before and after tightening")
+    parser.add_argument("--prove", type=int, default=0, help="prove so many changed bounds in rational arithmetic")
+    parser.add_argument("--sample", type=int, default=10**9, help="tighten so many columns of a larger model")
     parser.add_argument("--no-branch", action="store_true")
     parser.add_argument("--tighten", action="store_true")
     given = parser.parse_args()
@@ -196,14 +244,15 @@ def main() -> int:
         known: dict[tuple[int, ...], list[float]] = {}
         for backend in [] if given.no_branch else given.backends:
             found = check_branch(lp, backend, given.tol, given.limit, given.time_limit, known)
-            wrong = found.above > 0 or found.far > allowed or found.best == "OTHER"
+            wrong = found.above > 0 or found.boundless > 0 or found.far > allowed or found.best == "OTHER"
             bad += wrong
             about = f"{Path(path).name:32} {lp.m:6} x {lp.n:6} {backend:6} children {found.children:5} above {found.above}"
+            about += f" without {found.boundless}"
             about += f" lanes {found.by_lanes:5} farthest {found.far:.1e} best {found.best:5} {found.seconds:7.1f} s"
             print(f"{about}{'  WRONG' if wrong else ''}", flush=True)
         if given.tighten:
-            text = check_tighten(lp, given.backends[0], given.seconds, given.mip)
-            bad += "LOST" in text
+            text = check_tighten(lp, given)
+            bad += "LOST" in text or "WRONG" in text
             print(f"{Path(path).name:32} tighten {text}", flush=True)
     return 1 if bad else 0
 

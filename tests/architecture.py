@@ -23,9 +23,12 @@ ORDER: Mapping[str, Order] = {
         ("preparation",),
         ("report", "dispatch", "files", "families", "grouping"),
         ("backends", "kkt"),
-        ("certificates", "exact_pool"),
-        ("safe_bound", "exact_referee"),
-        ("implied_bounds",),
+        ("certificates", "exact_pool", "measures"),
+        ("exact_referee",),
+        ("exact_repair",),
+        ("dual_repair",),
+        ("safe_bound",),
+        ("implied_bounds", "optima"),
         ("products",),
         ("exact",),
         ("exact_implied",),
@@ -55,8 +58,8 @@ ORDER: Mapping[str, Order] = {
         ("page",),
         ("figures", "sections"),
         ("concerns", "comparison"),
-        ("facts", "profile"),
-        ("failures", "trace", "occupancy", "checks"),
+        ("facts", "profile", "studied"),
+        ("failures", "trace", "occupancy", "checks", "row_block"),
         ("outcome", "markup", "words", "style", "rows"),
     ),
     "families": (
@@ -76,6 +79,7 @@ ORDER: Mapping[str, Order] = {
         ("smps", "scenario_folder"),
         ("smps_stoch", "scenarios"),
         ("scenario_table", "smps_core"),
+        ("scenario_forms",),
         ("scenario_cells", "scenario_names"),
         ("warm_start",),
         ("discover", "results", "claims", "run_rows", "locate", "stored", "mps_writer", "mps_family"),
@@ -93,7 +97,7 @@ ORDER: Mapping[str, Order] = {
     ),
     "files.read": (("__init__", "worker"), ("lp_format",), ("spool", "messages")),
     "backends": (("__init__",), ("auto",), ("highs", "pdhg"), ("base",)),
-    "backends.auto": (("__init__",), ("together",), ("joint",), ("steering",), ("memory",), ("cost", "policy", "stint")),
+    "backends.auto": (("__init__",), ("together",), ("joint",), ("steering",), ("rates",), ("cost", "policy", "stint")),
     "backends.pdhg": (
         ("__init__",),
         ("solve",),
@@ -104,6 +108,7 @@ ORDER: Mapping[str, Order] = {
         ("states",),
         ("course",),
         ("parameters",),
+        ("mending",),
         ("reduction",),
         ("restoration",),
         ("interior",),
@@ -134,7 +139,9 @@ ORDER: Mapping[str, Order] = {
     ),
 }
 
-APART: Mapping[str, tuple[str, ...]] = {"backends": ("certificates", "exact_referee", "exact_pool")}
+APART: Mapping[str, tuple[str, ...]] = {
+    "backends": ("certificates", "dual_repair", "exact_referee", "exact_repair", "exact_pool")
+}
 """What the order would allow and is forbidden all the same: a contestant may not judge itself."""
 
 HOMES: Mapping[str, tuple[str, ...]] = {

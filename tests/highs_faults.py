@@ -9,6 +9,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from batchlp_cli.backends.highs.chunk import ChunkAnswer, ChunkTask
@@ -17,6 +18,7 @@ from batchlp_cli.batch import Field
 from batchlp_cli.solution import Solution
 
 DIES, DIES_ONCE, HANGS, RAISES, DAWDLES = 1001.0, 1002.0, 1003.0, 1004.0, 1005.0
+SLOWNESS = 0.2
 
 
 def make_faulty_handler() -> Callable[[object], Solution | ChunkAnswer]:
@@ -35,11 +37,17 @@ def make_faulty_handler() -> Callable[[object], Solution | ChunkAnswer]:
                 mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         if fault == DAWDLES:
-            time.sleep(0.2)
+            return dawdle(payload)
         if fault == HANGS:
             time.sleep(600)
         if fault == RAISES:
             raise RuntimeError("no solver feels like it")
         return solve(payload)
+
+    def dawdle(payload: MemberTask | ChunkTask) -> Solution | ChunkAnswer:
+        """Takes 0.2 seconds more a member, and says so."""
+        time.sleep(SLOWNESS * (payload.members if isinstance(payload, ChunkTask) else 1))
+        answer = solve(payload)
+        return replace(answer, seconds=answer.seconds + SLOWNESS) if isinstance(answer, Solution) else answer
 
     return misbehave

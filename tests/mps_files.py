@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -74,3 +76,27 @@ def mps_files(draw: st.DrawFn, rows: int = 6, columns: int = 60) -> bytes:
     for k in rng.permutation(3):
         lines += sections[k]
     return ("\n".join([*lines, "ENDATA"]) + "\n").encode()
+
+
+@st.composite
+def oddly_spelt_files(draw: st.DrawFn) -> bytes:
+    """Returns the bytes of a readable file with comments, blank lines, lines in column 1, Windows line ends, names outside ASCII
+    and sections without names of sets."""
+    data, rng = draw(mps_files()), np.random.default_rng(draw(st.integers(0, SEEDED)))
+    names = {
+        rb"    rhs  ": b"    ",
+        rb" bnd  ": b" ",
+        rb"row_with": b"r\xe4w",
+        rb"\bx(?=\d)": b"\xc3\xa4",
+        rb"\br(?=\d)": b"s" * 100,
+    }
+    for old, new in names.items():
+        data = re.sub(old, new, data) if rng.random() < 0.3 else data
+    share, end = rng.choice((0.0, 0.02, 0.3)), b"\r\n" if rng.random() < 0.2 else b"\n"
+    lines = []
+    for line in data.split(b"\n"):
+        if rng.random() < share:
+            lines.append(rng.choice((b"* a comment", b"", b"*", b"  ")))
+        plain = line.startswith(b" ") and line.split()[0].decode("utf-8", "replace") not in ("rhs", "MAX")
+        lines.append(line.lstrip() if plain and rng.random() < share else line)
+    return end.join(lines)

@@ -15,7 +15,6 @@ import pytest
 
 from batchlp_cli.backends.auto import together
 from batchlp_cli.backends.auto.cost import Profile, fingerprint, load_profile, profile_path, save_profile
-from batchlp_cli.backends.auto.memory import Memory, Rates, rates_path
 from batchlp_cli.backends.auto.policy import (
     PolicyParameters,
     Rest,
@@ -27,8 +26,13 @@ from batchlp_cli.backends.auto.policy import (
     race_is_due,
     who_takes_rest,
 )
+from batchlp_cli.backends.auto.rates import Memory, Rates, rates_path
+from batchlp_cli.backends.auto.steering import Steering
 from batchlp_cli.backends.auto.together import AutoBackend, LanesFirst
 from batchlp_cli.backends.highs.pool import HighsBackend
+from batchlp_cli.backends.pdhg import loading
+from batchlp_cli.backends.pdhg.kernels.base import Tile
+from batchlp_cli.backends.pdhg.kernels.numba_kernel import NumbaKernel
 from batchlp_cli.backends.pdhg.parameters import PdhgParameters
 from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.batch import LPBatch
@@ -115,6 +119,37 @@ def test_race_is_sooner_on_an_idle_core() -> None:
     assert race_is_due(P, 1.5, idle=True)
     assert not race_is_due(P, 1.5, idle=False)
     assert race_is_due(P, 11.0, idle=False)
+
+
+class Starting:
+    """A batch of whose members HiGHS has one for 5 seconds; both of its workers came `since`, None: not yet."""
+
+    jobs, batches = 2, ("batch",)
+    waiting, is_measured, has_both_modes, seconds_a_member = 100, False, False, None
+
+    def __init__(self, since: float | None) -> None:
+        self.ready_since, self.courses, self.highs = since, [self], self
+
+    def at_work(self) -> dict[int, float]:
+        """Returns the member with the time at which it was given out."""
+        return {0: time.perf_counter() - 5.0}
+
+
+def test_workers_that_start_are_not_taken_for_slow_members() -> None:
+    """What is guessed of a member before one was solved counts from when there is a worker that can have begun it."""
+    now = time.perf_counter()
+    for since, seconds in ((None, 0.0), (now - 1.0, 1.0), (now - 9.0, 5.0)):
+        rest = Steering(Starting(since), P, Profile(), lanes=True)._rest(0)  # type: ignore[arg-type]
+        assert not rest.measured
+        assert rest.highs == pytest.approx(seconds / P.warming, abs=0.1)
+
+
+def test_first_of_both_kinds_tell_more_than_one_member() -> None:
+    """Once a cold and a warm member were timed, the faster of them is nearer to what members will take than the first alone."""
+    books = Starting(time.perf_counter())
+    books.has_both_modes, books.seconds_a_member = True, 0.3  # type: ignore[assignment]
+    rest = Steering(books, P, Profile(), lanes=True)._rest(0)  # type: ignore[arg-type]
+    assert (rest.highs, rest.measured) == (0.3 / P.settling, False)
 
 
 def lanes_of(parameters: PdhgParameters) -> object:
@@ -256,7 +291,7 @@ def test_where_no_kernel_can_be_loaded_highs_solves_all(monkeypatch: pytest.Monk
         broken = f"batchlp_cli.backends.pdhg.kernels.{name}"
         monkeypatch.setitem(sys.modules, broken, ModuleType(broken))
     batch = scenario_batch(5, 150)
-    slow = LPBatch.of([replace(batch.member(i), offset=DAWDLES if i else 0.0) for i in range(150)])
+    slow = LPBatch.of([replace(batch.member(i), offset=DAWDLES if i else 0.0) for i in range(30)])
     backend = AutoBackend(2, parameters=LANES_TAKE_ALL)
     backend._highs.close()
     backend._highs = HighsBackend(2, worker="tests.highs_faults:make_faulty_handler")
@@ -285,6 +320,20 @@ def test_profile_is_kept_and_never_trusted_blindly(tmp_path: Path, monkeypatch: 
         assert load_profile() == Profile()
 
 
+def test_calibration_counts_work_and_no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What others do on a busy machine while a kernel waits for its core is no cost of an iteration."""
+
+    class Waiting(NumbaKernel):
+        def advance(self, tile: Tile, steps: int) -> None:
+            time.sleep(0.05)
+            super().advance(tile, steps)
+
+    monkeypatch.setattr(loading, "load_kernel", lambda parameters, jobs: Waiting(jobs))
+    lp, _ = optimal_by_construction(1, m=30, n=40)
+    cost = loading.seconds_of_iteration(lp, 0.3)
+    assert 0 < cost < 0.01 / (10 * loading.LANE_ROW_BYTES // 8)
+
+
 def test_cost_of_an_iteration_grows_with_the_caches_that_a_tile_leaves() -> None:
     """Between two sizes the cost of an entry is between theirs; outside it is that of the nearest."""
     profile = Profile(((100, 2e-8), (10000, 8e-6)))
@@ -297,7 +346,7 @@ def test_cost_of_an_iteration_grows_with_the_caches_that_a_tile_leaves() -> None
 
 def rates_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[LPBatch, SolveSettings]:
     """Returns a batch and settings, with rates in a folder of the test's own; compiled kernels stay where they are."""
-    monkeypatch.setattr("batchlp_cli.backends.auto.memory.cache_root", lambda: tmp_path)
+    monkeypatch.setattr("batchlp_cli.backends.auto.rates.cache_root", lambda: tmp_path)
     return scenario_batch(5, 20), SolveSettings(jobs=2)
 
 
@@ -309,7 +358,8 @@ def test_rates_come_back_for_the_same_matrix_changes_and_settings(tmp_path: Path
     assert Memory().recall(batch, settings) == Rates(0.1, math.inf, same_matrix=True)
     Memory().keep([(batch, Rates(0.2, 0.3))], settings)  # what is newer counts
     assert Memory().recall(batch, settings) == Rates(0.2, 0.3, same_matrix=True)
-    assert Memory().recall(batch, replace(settings, tol=1e-4)) is None
+    for other in (replace(settings, tol=1e-4), replace(settings, near=True), replace(settings, cutoff=1.0)):
+        assert Memory().recall(batch, other) is None
     assert Memory().recall(batch.take([0] * 20), settings) is None  # nothing changes
     assert Memory().recall(batch.take([0, 1]), settings) is None
 
@@ -342,7 +392,7 @@ def test_rates_are_bounded_and_of_this_machine(tmp_path: Path, monkeypatch: pyte
     """The oldest rates are forgotten; those of another machine are as none."""
     batch, settings = rates_on_disk(tmp_path, monkeypatch)
     for tol in range(1, 6):
-        monkeypatch.setattr("batchlp_cli.backends.auto.memory.MOST", 3)
+        monkeypatch.setattr("batchlp_cli.backends.auto.rates.MOST", 3)
         Memory().keep([(batch, Rates(0.1, float(tol)))], replace(settings, tol=tol * 1e-6))
     known = [Memory().recall(batch, replace(settings, tol=tol * 1e-6)) for tol in range(1, 6)]
     assert [rates is not None for rates in known] == [False, False, True, True, True]

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from batchlp_cli.batch import LPBatch
+from batchlp_cli.commands import exit_code_of
 from batchlp_cli.errors import UsageError
 from batchlp_cli.report.comparison import SHIFT
 from batchlp_cli.report.profile import shifted_mean
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Residuals, Solution, Status, Verdict
-from batchlp_cli.studies.comparison import compare_batch, parse_sides
+from batchlp_cli.studies.comparison import SIDES, compare_batch, parse_sides
 from batchlp_cli.studies.crossover import Timed, find_crossover
 from tests.command import batchlp
 from tests.conformance import BACKENDS, lp_of, scenario_batch
@@ -107,6 +108,25 @@ def test_answer_that_is_not_proved_is_a_failure_and_counts_with_the_limit() -> N
     assert not found.disagreements  # what is not proved contradicts nothing
 
 
+class Stuck(Liar):
+    """A backend whose members run side by side into a limit: together they took far more than the time that passed."""
+
+    def solve_many(self, batches: list[LPBatch], settings: SolveSettings) -> object:
+        """Yields a time limit for every member, at once."""
+        for k, batch in enumerate(batches):
+            for member in range(len(batch)):
+                yield k, member, Solution(Status.TIME_LIMIT, seconds=settings.time_limit)
+
+
+def test_failures_side_by_side_count_with_the_limit_each() -> None:
+    """A side that gives all members up together is not the faster one for it."""
+    batch = LPBatch.of([lp_of("line", [1.0], np.zeros((0, 1)), ([], []), ([1.0], [2.0]))] * 8)
+    found = compare_batch("line", batch, [Stuck(), Liar()], SolveSettings(jobs=2, time_limit=40.0), 1)  # type: ignore[list-item]
+    assert [side.failed for side in found.sides] == [8, 0]
+    assert found.sides[0].seconds[0] == pytest.approx(40.0 / 2, rel=0.01)
+    assert found.timed.first > found.timed.second
+
+
 class Changeable(Liar):
     """A backend that is right the first time, wrong the second, and right again."""
 
@@ -156,6 +176,13 @@ class Tricked:
         return []
 
 
+class Shut(Tricked):
+    """One that can be closed, as a command closes its backends."""
+
+    def close(self) -> None:
+        """Frees nothing."""
+
+
 @pytest.mark.parametrize("status", [Status.INFEASIBLE, Status.OPTIMAL])
 def test_verified_answers_that_differ_are_a_disagreement(status: Status, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two statuses, or two objectives, that a referee let pass are named with the member, in the sense of the file."""
@@ -173,11 +200,30 @@ def test_verified_answers_that_differ_are_a_disagreement(status: Status, monkeyp
     assert ("objectives 1 and 1.5" in sentence) == (status is Status.OPTIMAL)
 
 
+def test_disagreement_comes_first_and_in_the_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two verified answers that differ are the first that is said, are in the record, and end with exit code 1."""
+
+    def judge(batch: LPBatch, claims: list[Solution], tol: float) -> list[Verdict]:
+        return [Verdict(True, 1.0 if c.status is Status.OPTIMAL else None, 0.0, Residuals(0, 0, 0, 0, 0, 0)) for c in claims]
+
+    monkeypatch.setattr("batchlp_cli.studies.comparison.verify", judge)
+    doubles = {"pdhg": Status.OPTIMAL, "ipm": Status.INFEASIBLE}
+    for name, status in doubles.items():
+        monkeypatch.setitem(SIDES, name, lambda settings, status=status: Shut(status))
+    arguments = ["--family", "knapsack", "--sizes", "1x4,1x8", "--members", "2", "--repeats", "1", "-o", str(tmp_path)]
+    code = exit_code_of(["compare", "pdhg-vs-ipm", *arguments], 0.0)
+    said = [line for line in capsys.readouterr().err.splitlines() if " s an LP" not in line]
+    assert code == 1
+    assert "optimal and infeasible, both verified" in said[0]
+    kept = json.loads((tmp_path / "compare.json").read_text())
+    assert len(kept["disagreements"]) == sum(size["disagreements"] for size in kept["sizes"]) == 4
+
+
 @pytest.mark.parametrize("side", ["simplex-cold", "ipm"])
 def test_versions_of_highs_prove_all_answers(side: str) -> None:
     """A forced cold start and the interior point method bring verified answers to feasible and infeasible members alike."""
-    from batchlp_cli.studies.comparison import SIDES
-
     batch = scenario_batch(4, 12)
     settings = SolveSettings(jobs=1)
     backends = [SIDES["simplex"](settings), SIDES[side](settings)]

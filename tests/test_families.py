@@ -324,3 +324,10 @@ def test_single_columns_are_least_and_greatest() -> None:
     values = [optimum(batch.member(k))[1] for k in range(12)]
     assert values[::2] == pytest.approx([0.0] * 6, abs=1e-9)
     assert values[1::2] == pytest.approx([-1.0] * 6, abs=1e-9)
+
+
+@pytest.mark.parametrize("size", ["", "3", "3x", "0x3", "-1x2", "axb", "3x4x5", "3.5x2", "1e3x2", "99999999x99999999"])
+def test_sizes_that_make_no_sense_are_refused(size: str) -> None:
+    """A size of another form, with a 0, or so large that no machine has room for it is refused in words."""
+    with pytest.raises(UsageError, match="size"):
+        find_family("set-cover").base(size, seed=1)

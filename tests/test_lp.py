@@ -124,7 +124,7 @@ def test_what_is_in_doubt_is_refused(reader: ModelReader, row: str) -> None:
     assert outcome.error.startswith("model.lp")
 
 
-@pytest.mark.parametrize("terms", ["2 (x + y)", "x + inf", "x - infinity", "x + NaN", "x;", "x\u00a0+ y"])
+@pytest.mark.parametrize("terms", ["2 (x + y)", "(x) + y", "x + inf", "x - infinity", "x + NaN", "x;", "x\u00a0+ y"])
 def test_what_is_no_name_is_refused(reader: ModelReader, terms: str) -> None:
     """What HiGHS would take for columns of odd names is an error with its line, never a model with other columns."""
     outcome = read(reader, f"min\n obj: {terms}\nst\n c1: x >= 1\nend\n".encode())

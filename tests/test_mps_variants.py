@@ -46,6 +46,7 @@ def answer(text: str) -> float | str:
         ("OBJSENSE\nMAX\n", 5.0),
         ("objsense\n  maximum\n", 5.0),
         ("OBJSENSEMAX\n", 5.0),
+        ("OBJSENSE\n  MAX  $ note\n", 5.0),
         ("OBJSENSE\n  MIN\n", 3.0),
         ("OBJSENSE MAX MIN\n", "refused"),
         ("OBJSENSE\n  BIGGEST\n", "refused"),
@@ -150,6 +151,13 @@ def test_bounds(bounds: str, value: float | str) -> None:
         ("ENDATA", "SOS\n S1 s 1\nENDATA", "refused"),
         ("ENDATA", "QUADOBJ\n x x 2\nENDATA", "refused"),
         ("ENDATA", "GARBAGE\nENDATA", "refused"),
+        ("ENDATA", "SOS\nENDATA", 3.0),
+        (" y c3", "NAME c3", "refused"),
+        (" y c3", "SOS c3", "refused"),
+        (" y c3", "BRANCH c3", "refused"),
+        (" y c3", "REFROW c3", "refused"),
+        (" y c3", "OBJSENSEMAX c3", "refused"),
+        (" y c3", "ENDATA c3", "refused"),
         ("ENDATA", "ENDATA\nmore", 3.0),
         ("ROWS", "REFROW\n c1\nROWS", 3.0),
         ("c1", "RHS", 3.0),
@@ -180,3 +188,11 @@ def test_spellings(old: str, new: str, value: float | str) -> None:
 def test_fixed_names_with_blanks(old: str, new: str) -> None:
     """Fields in the columns of fixed format may hold blanks, look like numbers, or be missing where they name a set."""
     assert answer(FIXED.replace(old, new) if old else FIXED) == 7.0
+
+
+def test_words_behind_column_61_are_left_out_with_a_warning() -> None:
+    """Old files number their cards there; a field that crosses the end is refused."""
+    parsed = parse_mps(FIXED.replace("ROW TWO            5.0", "ROW TWO            5.0           CARD 12").encode(), "t.mps")
+    assert outcome(parsed.lp) == 7.0
+    assert any("line 11: fixed format ends with column 61" in w for w in parsed.warnings)
+    assert answer(FIXED.replace("ROW TWO            5.0", "ROW TWO            5.00000000000")) == "refused"

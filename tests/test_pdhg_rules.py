@@ -72,6 +72,14 @@ def test_norm_of_matrices_whose_lanczos_ends_early(A: np.ndarray) -> None:
     assert len(set(norms)) == 1
 
 
+@pytest.mark.parametrize("passes", [7, 13, 300])
+def test_norm_is_told_where_the_passes_end(passes: int) -> None:
+    """What the last pass allowed has found counts: rather too large than too small, and near where there were passes enough."""
+    A = sp.csr_array(sp.random_array((40, 60), density=0.3, rng=np.random.default_rng(1)))
+    norm, true = spectral_norm(A, sp.csr_array(A.T), ScalingParameters(norm_passes=passes)), np.linalg.norm(A.toarray(), 2)
+    assert true * (1 - 1e-5) <= norm <= true * (1.2 if passes < 300 else 1 + 1e-5)
+
+
 def test_scaling_bears_empty_rows_and_columns() -> None:
     """Empty rows and columns have scale 1, and a matrix without entries has norm 1."""
     matrix = scale_matrix(sp.csr_array(np.array([[4.0, 0, 1], [0, 0, 0]])), ScalingParameters())

@@ -77,7 +77,7 @@ def test_workers_begin_no_member_while_the_backlog_is_full() -> None:
             time.sleep(0.02)
         time.sleep(0.5)  # enough for all the others
         # when the last was begun, one answer of each worker may have been on its way
-        assert most <= backlog.queue.qsize() <= most + jobs + jobs * ahead
+        assert most <= backlog.waiting() <= most + jobs + jobs * ahead
         seen += [member for some in lists for member, _ in some]
     finally:
         backend.close()

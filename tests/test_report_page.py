@@ -10,13 +10,18 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from batchlp_cli.report.comparison import compare
+from batchlp_cli.report.figures import traces
+from batchlp_cli.report.figures.crossover import draw_crossover
 from batchlp_cli.report.markup import Markup, plain, tag
 from batchlp_cli.report.page import NO_FIGURES, make_page
+from batchlp_cli.report.trace import Trace
 from batchlp_cli.reporting import common, load_runs
 from tests.command import batchlp
 from tests.report_rows import Row, failed, report, row, run_folder
@@ -227,6 +232,55 @@ def test_text_comes_back_from_markup(text: str, attribute: str) -> None:
 def test_only_markup_passes_unescaped() -> None:
     """A plain string is escaped, Markup is not escaped twice."""
     assert tag("p", "<b>", tag("i", "<"), Markup("&amp;")) == "<p>&lt;b&gt;<i>&lt;</i>&amp;</p>"
+
+
+MODEL_NAME = '<b>&"x'
+
+
+@pytest.mark.parametrize("study", ["branch", "tighten"])
+@pytest.mark.parametrize("killed", [False, True])
+def test_page_of_a_study_shows_models_and_columns(study: str, killed: bool, tmp_path: Path) -> None:
+    """The report of a study tells of its models and columns and not of members; its table has the study's own columns."""
+    made = batchlp(
+        "generate", "generalised-assignment", "--size", "3x8", "--as", "mip", "--members", "1", "-o", tmp_path / "made"
+    )
+    assert made.returncode == 0, made.stderr
+    (model,) = (tmp_path / "made").glob("*.mps")
+    model.rename(tmp_path / f"{MODEL_NAME}.mps")
+    done = batchlp(study, tmp_path / f"{MODEL_NAME}.mps", "-o", tmp_path / "run", "-q")
+    assert done.returncode == 0, done.stderr
+    if killed:
+        (tmp_path / "run" / "report.json").unlink()
+    page = page_of(tmp_path / "run")
+    assert MODEL_NAME[:4] not in page
+    assert "_b_&amp;_x" in page
+    for words in ("Models", "Columns", "root value" if study == "branch" else "minimum before"):
+        assert words in page
+    for words in ("No member was solved", "no input was readable", "no verified optimum", "instances have"):
+        assert words not in page
+    assert ("data:image/svg+xml" in page) == (study == "branch")
+    table = batchlp("report", tmp_path / "run", "--csv").stdout.decode().splitlines()
+    rows = (tmp_path / "run" / "results.jsonl").read_text().splitlines()
+    assert len(table) == 1 + len(rows)
+    assert table[0].split(",") == list(json.loads(rows[0]))
+
+
+def test_curve_of_a_narrow_range_has_a_tick_on_either_side() -> None:
+    """Where ratios lie between a half and 2 these are named beside 1; the words about the crossover stay within the figure."""
+    for at in (120.0, 9000.0):
+        picture = draw_crossover(("a", "b"), [100, 10_000], [1.1, 0.9], [[1.1, 1.2], [0.9, 0.8]], at, (110.0, 9500.0), "curve")
+        assert {"0.5x", "1x", "2x"} <= set(re.findall(r">([\d.]+x)<", picture))
+        assert f"crossover at {at:,.0f}; the band holds 90 % of the draws" in picture
+
+
+def test_errors_of_zero_are_drawn_within_the_panel() -> None:
+    """A residual of 0 has a line at the foot of the panel, above its end."""
+    trace = Trace("m", "pdhg", (0.0, 50.0), (1e-2, 1e-3), (0.0, 0.0), (1e-1, 1e-2), (0.0, 0.0), (1.0, 1.0))
+    axes = Figure().subplots()
+    traces._panel(axes, trace, 1e-6)
+    line = axes.get_lines()[1]
+    assert (np.asarray(line.get_ydata()) > axes.get_ylim()[0]).all()
+    assert (np.asarray(line.get_ydata()) <= 1e-6 / traces.BELOW).all()
 
 
 def compared(disagreements: list[str], label: str = "location 10x10") -> dict[str, object]:

@@ -66,6 +66,21 @@ def test_rows_are_there_as_soon_as_they_are_appended(folder: RunFolder) -> None:
         assert [r["name"] for r in rows_in(folder.path)] == [f"m{j}" for j in range(k + 1)]
 
 
+def test_of_lines_with_one_name_the_last_counts(tmp_path: Path) -> None:
+    """Among lines written together, among later ones, and over a row of an earlier run; a whole file holds each name once."""
+    path = tmp_path / "out"
+    fill(path, row("a", "old"), row("b"))
+    folder = open_folder(path)
+    for rows in ([row("a", "first"), row("c"), row("a", "second")], [row("d"), row("c", "later")]):
+        folder.append_lines([str(one["name"]) for one in rows], [json.dumps(one) for one in rows])
+    assert folder.known_digest("a") is None  # of this run
+    assert folder.known_digest("b") == "d"
+    folder.forget_parts("d", "nothing")
+    folder.close()
+    assert {str(r["name"]): r["input_digest"] for r in rows_in(path)} == {"a": "second", "b": "d", "c": "later", "d": "d"}
+    assert len(rows_in(path)) == 4
+
+
 def test_rows_are_strict_json(folder: RunFolder) -> None:
     """NaN and infinity become null at any depth, NumPy's numbers become numbers, and lone surrogates are escaped."""
     folder.append(

@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from batchlp_cli.batch import VECTOR_FIELDS
 from batchlp_cli.errors import UsageError
 from batchlp_cli.files.mps_writer import write_mps
+from batchlp_cli.files.scenario_cells import Places
 from batchlp_cli.files.scenario_folder import write_table
 from batchlp_cli.files.scenario_names import file_name, scenario_name
+from batchlp_cli.files.scenario_table import read_cells
 from batchlp_cli.files.scenarios import Scenarios, table_windows
 from batchlp_cli.problem import LinearProgram
 from tests.command import batchlp, rows_of
@@ -162,6 +164,56 @@ def test_what_cannot_be_meant_is_refused_with_its_line(tmp_path: Path, text: str
     with pytest.raises(UsageError, match=words) as caught:
         read(text, tmp_path / "t.csv")
     assert f"t.csv, line {line}" in str(caught.value)
+
+
+CELLS = ("1", "", " 2.5 ", "-0.0", "1e3", "inf", "-Infinity", "+7", ".5", "5e-324", "1e400", "0.1")
+ODD_CELLS = ("nan", " ", '"3"', "1_0", "x", "1,5", "0x1", "\u0661", "#4", "1e", "1 2", "\x00")
+
+
+def outcome(path: Path) -> object:
+    """Returns what a table comes to: the records and cells of its pieces, or the refusal."""
+    found = []
+    try:
+        for c in read_cells(path, Places(model())):
+            columns = (c.record.tolist(), c.what.tolist(), c.place.tolist(), c.value.tolist())
+            found += [(c.scenario[r], *cell) for r, *cell in zip(*columns, strict=True)]
+            found += [(c.first, *c.scenario), tuple(c.origin.tolist())]
+    except UsageError as error:
+        return str(error)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_plain_lines_are_read_as_any_others(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of numbers are read at once, others record by record; whatever the cells and the lines' ends, both find the same."""
+    rng = random.Random(seed)
+    separator, end = rng.choice(",;\t"), rng.choice(["\n", "\n", "\r\n", "\r"])
+    odd = ODD_CELLS if seed % 3 else ()
+    lines = [separator.join(["scenario", "rhs:a", "cost:y", "ub:y"])]
+    for k in range(rng.randint(1, 9)):
+        cells = [rng.choice(odd if odd and rng.random() < 0.06 else CELLS) for _ in range(3)]
+        name = rng.choice([f"s{k}", f" banana {k} ", f"nan{k}", f"{k}"] + ([f'"q,{k}"', "", f'"two{end}{k}"'] if odd else []))
+        lines.append(separator.join([name, *cells][: rng.choice([4] * 30 + [3])]))
+        lines += [""] * (rng.random() < 0.1)
+    path = tmp_path / "t.csv"
+    path.write_bytes((end.join(lines) + end * rng.randint(0, 2)).encode())
+    monkeypatch.setattr("batchlp_cli.files.scenario_table.PIECE_CELLS", rng.choice([4, 12, 1 << 18]))
+    found = outcome(path)
+    monkeypatch.setattr("batchlp_cli.files.scenario_forms.Wide.plain", lambda *_: None)
+    assert found == outcome(path)
+
+
+def test_lines_of_numbers_are_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names and numbers, some of them missing, need no reading record by record."""
+    path = tmp_path / "t.csv"
+    path.write_text("scenario,rhs:a,cost:y,ub:y\nnanny,1,,\nb,,,\nc,,2,inf\n")
+    expected = outcome(path)
+
+    def records(*_: object) -> None:
+        raise AssertionError("read record by record")
+
+    monkeypatch.setattr("batchlp_cli.files.scenario_table._pieces", records)
+    assert outcome(path) == expected
 
 
 def test_scattered_scenarios_are_joined_or_refused(tmp_path: Path) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from batchlp_cli.backends.highs.chunk import METHOD, ChunkSolver
+from batchlp_cli.backends.highs.chunk import METHOD, ChunkAnswer, ChunkSolver
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.backends.highs.session import Mode, Session
 from batchlp_cli.backends.highs.sharing import Bunch, SharedBasis
-from batchlp_cli.backends.highs.sifting import Prices
 from batchlp_cli.batch import Changes, Field, LPBatch
 from batchlp_cli.kkt import verify
 from batchlp_cli.problem import LinearProgram, Vector
@@ -42,6 +46,13 @@ def batch_of(seed: int, members: int, spread: float = 0.1, *, costs: bool = Fals
     return LPBatch(base, Changes(member, field, index, np.stack(values, axis=1).ravel()), tuple(f"m{k}" for k in range(members)))
 
 
+def claims_of(found: ChunkAnswer, batch: LPBatch) -> dict[int, Solution]:
+    """Returns the claims of all members of a chunk, which is the whole batch; each has one."""
+    claims = [*found.claims, *(each for part in found.optima for each in part.solutions(batch))]
+    assert len(dict(claims)) == len(claims)
+    return dict(claims)
+
+
 def alone(batch: LPBatch) -> list[Solution]:
     """Returns what a cold solver says of each member."""
     return [Session(batch.member(k)).solve(Changes(), Mode.COLD, SolveSettings(tol=TOL)) for k in range(len(batch))]
@@ -53,7 +64,7 @@ def test_chunks_say_what_a_solver_says_of_each_member(seed: int, spread: float) 
     """Status and value of every member, found by a solver or by a shared basis, are those of a cold solve, and verified."""
     batch = batch_of(seed, 40, spread)
     found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), batch.changes, 40, Mode.WARM)
-    claims = dict(found.solutions(Prices(batch.base), batch.changes))
+    claims = claims_of(found, batch)
     assert sorted(claims) == list(range(40))
     ordered = [claims[k] for k in range(40)]
     expected = alone(batch)
@@ -70,10 +81,34 @@ def test_close_members_need_hardly_any_solver() -> None:
     """Of 200 members of a bounded LP that differ little, most have the basis of another one."""
     batch = batch_of(3, 200, 1e-3)
     found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), batch.changes, 200, Mode.WARM)
-    assert found.shared.size > 150
-    assert {
-        claim.method for k, claim in found.solutions(Prices(batch.base), batch.changes) if k in set(found.shared.tolist())
-    } == {METHOD}
+    (shared,) = found.optima
+    assert len(shared) > 150
+    assert shared.method == METHOD
+    claims = claims_of(found, batch)
+    assert {claims[k].method for k in shared.members.tolist()} == {METHOD}
+
+
+QUICK = """
+import pickle, sys
+from batchlp_cli.backends.highs import chunk
+from batchlp_cli.backends.highs.session import Mode, Session
+from batchlp_cli.settings import SolveSettings
+batch = pickle.load(open(sys.argv[1], "rb"))
+solver, session = chunk.ChunkSolver(batch.base, SolveSettings()), Session(batch.base)
+print(len(solver.solve(session, batch.changes, len(batch), Mode.WARM).claims), "scipy" in sys.modules)
+chunk.LOADING = 0.0
+print(len(solver.solve(session, batch.changes, len(batch), Mode.WARM).claims), "scipy" in sys.modules)
+"""
+
+
+def test_quick_members_load_no_scipy(tmp_path: Path) -> None:
+    """A worker process solves members one by one until they have taken as long as loading what sharing needs is worth."""
+    (tmp_path / "batch").write_bytes(pickle.dumps(batch_of(3, 50, 1e-3)))
+    command = [sys.executable, "-c", QUICK, str(tmp_path / "batch")]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert told[:2] == ["50", "False"]
+    assert int(told[2]) < 25
+    assert told[3] == "True"
 
 
 def test_costs_that_differ_are_left_to_the_solver() -> None:
@@ -81,8 +116,8 @@ def test_costs_that_differ_are_left_to_the_solver() -> None:
     batch = batch_of(1, 5, costs=True)
     assert Bunch.of(batch.base, batch.changes, 5) is None
     found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), batch.changes, 5, Mode.WARM)
-    assert found.shared.size == 0
-    assert sorted(k for k, _ in found.solutions(Prices(batch.base), batch.changes)) == list(range(5))
+    assert not found.optima
+    assert sorted(claims_of(found, batch)) == list(range(5))
 
 
 def test_bounds_that_cross_fit_no_basis() -> None:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from batchlp_cli.backends.highs.chunk import ChunkSolver
 from batchlp_cli.backends.highs.session import Mode, Session
-from batchlp_cli.backends.highs.sifting import BLOCK, FIRST, METHOD, TRIALS, Prices, Sifter, suits
+from batchlp_cli.backends.highs.sifting import BLOCK, FIRST, METHOD, TRIALS, Sifter, suits
 from batchlp_cli.batch import Changes, Field, Indices, LPBatch
 from batchlp_cli.kkt import verify
 from batchlp_cli.problem import LinearProgram
@@ -68,7 +68,7 @@ def sifted(batch: LPBatch, settings: SolveSettings = SETTINGS) -> tuple[dict[int
         assert before - left.size in (FIRST, BLOCK, before)
         stuck.append(lost)
         for part in parts:
-            for member, claim in part.solutions(Prices(batch.base), batch.changes):
+            for member, claim in part.solutions(batch):
                 assert member not in claims
                 claims[member] = claim
     return claims, np.concatenate(stuck)
@@ -139,7 +139,7 @@ def test_infeasible_members_are_left_to_the_solver_of_the_whole() -> None:
     assert set(range(0, 40, 5)) <= set(stuck.tolist())
     assert_all_right(odd, claims)
     found = ChunkSolver(odd.base, SETTINGS).solve(Session(odd.base), odd.changes, 40, Mode.WARM)
-    everyone = dict(found.solutions(Prices(batch.base), odd.changes))
+    everyone = dict([*found.claims, *(each for part in found.optima for each in part.solutions(odd))])
     assert sorted(everyone) == list(range(40))
     assert [k for k, claim in sorted(everyone.items()) if claim.status is Status.INFEASIBLE] == list(range(0, 40, 5))
     assert_all_right(odd, everyone)
@@ -149,7 +149,7 @@ def test_a_chunk_of_different_members_is_sifted() -> None:
     """Costs that differ leave no bunch, so all but the first members of a chunk are sifted, as long as that is the faster way."""
     batch = batch_of(3, 50, 0.5, COSTS)
     found = ChunkSolver(batch.base, SETTINGS).solve(Session(batch.base), batch.changes, 50, Mode.WARM)
-    claims = dict(found.solutions(Prices(batch.base), batch.changes))
+    claims = dict([*found.claims, *(each for part in found.optima for each in part.solutions(batch))])
     assert sorted(claims) == list(range(50))
     assert sum(claim.method == METHOD for claim in claims.values()) >= TRIALS * FIRST - 4
     assert_all_right(batch, claims)

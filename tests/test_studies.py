@@ -387,7 +387,9 @@ def test_branch_writes_rows_and_the_model_with_its_fixings(tmp_path: Path) -> No
     assert rows == rows_in(tmp_path / "run")
     model = rows[-1]
     assert (model["kind"], model["sense"], model["root_value"]) == ("model", "max", pytest.approx(root))
-    (again,) = solve(tmp_path / "run" / str(model["model_file"]), jobs=1, backend="highs")
+    written = tmp_path / "run" / str(model["model_file"])
+    assert written.read_text().splitlines()[0] == "NAME k.mps", "no path of this machine is in the file"
+    (again,) = solve(written, jobs=1, backend="highs")
     assert again.objective is not None
     assert again.objective <= root
 

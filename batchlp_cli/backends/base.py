@@ -8,6 +8,7 @@ from typing import Protocol
 
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import BackendMissing
+from batchlp_cli.optima import Claim
 from batchlp_cli.settings import BackendName, SolveSettings
 from batchlp_cli.solution import Solution
 
@@ -29,6 +30,10 @@ class Backend(Protocol):
 
     def solve_many(self, batches: Sequence[LPBatch], settings: SolveSettings) -> Iterator[tuple[int, int, Solution]]:
         """Yields (batch, member, claim) once for every member of every batch, so that small batches fill the machine too."""
+        ...
+
+    def solve_together(self, batches: Sequence[LPBatch], settings: SolveSettings) -> Iterator[tuple[int, Claim]]:
+        """Yields (batch, claim) until every member of every batch had one: claims come for one member or for several at once."""
         ...
 
     def choices(self) -> Sequence[str]:

@@ -45,5 +45,5 @@ def command(**flags: Any) -> int:
         count = folder_to_table(flags["model"], flags["source"], output, settings)
     else:
         count = table_to_folder(flags["model"], source, output, settings, scale=flags["scale"], only=flags["only"])
-    click.echo(f"{count} scenarios written to {output}", err=True)
+    click.echo(f"{count} scenario{'s' * (count != 1)} written to {output}", err=True)
     return 0

@@ -22,7 +22,11 @@ def study_options(function: Callable[..., Any]) -> Callable[..., Any]:
     backends = click.Choice([b.value for b in BackendName])
     for decorate in reversed(
         (
-            option("--cutoff", type=float, help="Objective that a solution must reach to be of interest.  [default: none]"),
+            option(
+                "--cutoff",
+                type=float,
+                help="Objective that a solution must reach (branch: beat) to be of interest.  [default: none]",
+            ),
             option(
                 "--incumbent",
                 type=click.Path(path_type=Path),
@@ -61,6 +65,7 @@ def run_command(name: str, flags: dict[str, Any], own: dict[str, Any], started: 
     start_server(*WORKERS)
     # What follows loads array libraries; meanwhile the server of the worker processes loads its own.
     from batchlp_cli.console import Talk
+    from batchlp_cli.report.words import plural
     from batchlp_cli.studies.branching import BranchOptions
     from batchlp_cli.studies.pipeline import StudyOptions, branching, run_study, tightening
     from batchlp_cli.studies.records import BRANCH_LAYOUT, TIGHTEN_LAYOUT
@@ -82,13 +87,12 @@ def run_command(name: str, flags: dict[str, Any], own: dict[str, Any], started: 
         started=started,
     )
     loudness = {"quiet": flags["quiet"], "verbose": flags["verbose"]}
-    talk = Talk(flags["format"], **loudness, fields=layout.fields, headings=layout.headings, digits=10)
+    talk = Talk(flags["format"], **loudness, fields=layout.fields, headings=layout.headings, digits=8)
     discovery = own_part(discovery, shard, talk)
     with talk:
         report = run_study(discovery, study, options, talk.listen)
-        talk.finish_rows(
-            f"{report['models']} models: {report['rows']} rows, {report['verified']} models verified; {report['wall_time']:.2f} s"
-        )
+        models, rows = plural(int(str(report["models"])), "model"), plural(int(str(report["rows"])), "row")
+        talk.finish_rows(f"{models}: {rows}, {report['verified']} verified; {report['wall_time']:.2f} s")
         if options.output is not None:
             talk.say(f"rows, report and new models are in {options.output}")
     code = int(str(report["exit_code"]))

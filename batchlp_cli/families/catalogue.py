@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -28,6 +29,10 @@ MEMBER_SEED = 1
 """Added to a family's seed for what varies, so that members are not drawn from the numbers that made the base."""
 
 
+LARGEST = 100_000_000
+"""What the numbers of a size may multiply to: recipes draw arrays of so many numbers."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
     """A family of related LPs.
@@ -49,7 +54,10 @@ class Family:
     def parse_size(self, text: str) -> Dimensions:
         """Returns the numbers of a size such as 20x30; raises UsageError where it is none of this family."""
         if re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8})*", text) and text.count("x") == len(self.dimensions) - 1:
-            return tuple(int(part) for part in text.split("x"))
+            numbers = tuple(int(part) for part in text.split("x"))
+            if math.prod(numbers) > LARGEST:
+                raise UsageError(f"the size {text} of {self.name} is too large: its numbers multiply to more than {LARGEST:,}")
+            return numbers
         raise UsageError(f"the size {text!r} is none of {self.name}; expected {self.size_syntax}, such as {self.size}")
 
     @property

@@ -11,6 +11,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -43,7 +44,8 @@ class Ledger:
 
     def __init__(self, own: Path, part: Path, usable: Callable[[Row], bool]) -> None:
         self._paths, self._part, self._usable = [own], part, usable
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, Place] = {}  # of rows that were loaded
+        self._new: dict[str, int] = {}  # of those that were appended, which may be millions: where each begins
         self._streams: list[BinaryIO | None] = [None]
         self._ends = [0]
         self._stale: set[int] = set()
@@ -97,19 +99,26 @@ class Ledger:
         if os.fstat(self._fd).st_size > self._ends[OWN]:
             os.ftruncate(self._fd, self._ends[OWN])
 
-    def append(self, rows: Sequence[Row], texts: Sequence[str] | None = None) -> None:
-        """Writes rows at the end of the own file, all or, with OSError, none. texts: the rows as JSON in ASCII."""
-        lines = list(map(encode_row, rows)) if texts is None else [text.encode("ascii") + b"\n" for text in texts]
+    def append(self, rows: Sequence[Row]) -> None:
+        """Writes rows at the end of the own file, all or, with OSError, none."""
+        self.append_lines([str(row["name"]) for row in rows], list(map(encode_row, rows)))
+
+    def append_lines(self, names: Sequence[str], lines: Sequence[str]) -> None:
+        """Writes the rows of these names, which are JSON in ASCII without the lines' ends, as `append` does."""
         end = self._ends[OWN]
         try:
-            write_all(self._fd, b"".join(lines))
+            write_all(self._fd, "\n".join([*lines, ""]).encode("ascii"))
         except OSError:
             os.ftruncate(self._fd, end)
             raise
-        for row, line in zip(rows, lines, strict=True):
-            self._put(str(row["name"]), Place(OWN, end, len(line), None, usable=False))
-            end += len(line)
-        self._ends[OWN] = end
+        sizes = [len(line) + 1 for line in lines]
+        offsets = list(accumulate(sizes, initial=end))
+        self._ends[OWN] = offsets.pop()
+        if not (self._new.keys().isdisjoint(names) and self._places.keys().isdisjoint(names)):
+            self.forget(names)
+        if len(set(names)) < len(names):  # of these, too, the last counts
+            self._stale.add(OWN)
+        self._new.update(zip(names, offsets, strict=True))
 
     def digest(self, name: str) -> str | None:
         """Returns the digest of the input whose row may be used again, or None where there is no such row."""
@@ -118,19 +127,25 @@ class Ledger:
 
     def row(self, name: str) -> Row:
         """Reads the row of a name from its file."""
-        row: Row = json.loads(self._bytes(self._places[name]))
+        line = self._line(self._new[name]) if name in self._new else self._bytes(self._places[name])
+        row: Row = json.loads(line)
         return row
 
     def forget(self, names: Iterable[str]) -> None:
         """Drops the rows of these names, where there are any; they leave their files when those are compacted."""
         for name in names:
-            place = self._places.pop(name, None)
-            if place is not None:
-                self._stale.add(place.file)
+            self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        place = self._places.pop(name, None)
+        if place is not None:
+            self._stale.add(place.file)
+        if self._new.pop(name, None) is not None:
+            self._stale.add(OWN)
 
     def names(self) -> list[str]:
         """Returns the names that have a row."""
-        return list(self._places)
+        return [*self._places, *self._new]
 
     def compact(self, may_rewrite: Callable[[Path], bool]) -> None:
         """Rewrites the files that hold rows which later ones replaced; another file than the own only if that is allowed.
@@ -140,12 +155,15 @@ class Ledger:
         stale, self._stale = self._stale, set()
         for number in sorted(stale):
             path, stream = self._paths[number], self._streams[number]
-            if number == OWN:
-                stream = self._streams[OWN] = stream or path.open("rb")
-            elif stream is None or not may_rewrite(path) or _changed(path, stream, self._ends[number]):
+            if number != OWN and (stream is None or not may_rewrite(path) or _changed(path, stream, self._ends[number])):
                 continue
-            kept = sorted(place for place in self._places.values() if place.file == number)
-            write_beside(self._part, path, (self._bytes(place) for place in kept))
+            write_beside(self._part, path, self._lines_of(number))
+
+    def _lines_of(self, number: int) -> Iterator[bytes]:
+        """Yields the rows of a file that count, in its order."""
+        yield from map(self._bytes, sorted(place for place in self._places.values() if place.file == number))
+        if number == OWN:
+            yield from map(self._line, sorted(self._new.values()))
 
     def close(self) -> None:
         """Closes all files; may be called twice."""
@@ -158,6 +176,12 @@ class Ledger:
         for stream in self._streams:
             if stream is not None:
                 stream.close()
+
+    def _line(self, offset: int) -> bytes:
+        """Returns the row of the own file that begins there."""
+        stream = self._streams[OWN] = self._streams[OWN] or self._paths[OWN].open("rb")
+        stream.seek(offset)
+        return stream.readline()
 
     def _bytes(self, place: Place) -> bytes:
         stream = self._streams[place.file]
@@ -198,13 +222,13 @@ def _changed(path: Path, stream: BinaryIO, end: int) -> bool:
 _encode = json.JSONEncoder(allow_nan=False).encode  # made once, since json.dumps makes one a call
 
 
-def encode_row(row: Row) -> bytes:
-    """Returns a row as one line of strict JSON in ASCII; NaN and infinity become null."""
+def encode_row(row: Row) -> str:
+    """Returns a row as one line of strict JSON in ASCII, without the line's end; NaN and infinity become null."""
     try:
         text = _encode(row)
     except (ValueError, TypeError):
         text = json.dumps(_strict(row), allow_nan=False)
-    return text.encode("ascii") + b"\n"
+    return text
 
 
 def _strict(value: object) -> object:

@@ -15,9 +15,19 @@ from batchlp_cli.errors import ReadError
 from batchlp_cli.files import mps_sections
 from batchlp_cli.files.mps_assemble import ParsedModel, build_matrix, finish
 from batchlp_cli.files.mps_fast import SECTIONS, BlockReader
-from batchlp_cli.files.mps_fields import MAX_LINE_BYTES, LineError, fixed_fields, free_fields, looks_fixed, shown
+from batchlp_cli.files.mps_fields import (
+    MAX_LINE_BYTES,
+    LineError,
+    decode,
+    fixed_fields,
+    free_fields,
+    has_more,
+    looks_fixed,
+    shown,
+)
 from batchlp_cli.files.mps_headers import KEYWORDS, read_headed_value, read_header
 from batchlp_cli.files.mps_model import MpsModel
+from batchlp_cli.files.mps_trace import quoted_line
 from batchlp_cli.settings import NegativeUpper
 
 __all__ = ["LineReader", "LineRefused", "NegativeUpper", "ParsedModel", "count_lines", "parse_mps", "read_model"]
@@ -52,13 +62,13 @@ def read_model(data: bytes, name: str) -> MpsModel:
         return free.read(data)
     except LineRefused as refusal:
         if not looks_fixed(refusal.line):
-            raise _read_error(name, refusal) from refusal
+            raise _read_error(name, refusal, data) from refusal
         first = refusal
     fixed = LineReader(MpsModel(name), fixed_fields)
     try:
         model = fixed.read(data)
     except LineRefused as refusal:
-        raise _read_error(name, max(first, refusal, key=lambda r: r.number)) from refusal
+        raise _read_error(name, max(first, refusal, key=lambda r: r.number), data) from refusal
     model.note("fixed", f"line {first.number}: names hold blanks, so the file is read in fixed format")
     return model
 
@@ -71,9 +81,9 @@ class LineRefused(Exception):
         self.number, self.line, self.why = number, line, why
 
 
-def _read_error(name: str, refusal: LineRefused) -> ReadError:
-    why = refusal.why
-    return ReadError(f"{name}, line {refusal.number}: {why.found}, expected {why.expected}; the line is {shown(refusal.line)}")
+def _read_error(name: str, refusal: LineRefused, data: bytes) -> ReadError:
+    why, number = refusal.why, refusal.number
+    return ReadError(f"{name}, line {number}: {why.found}, expected {why.expected}; the line is {quoted_line(data, number)}")
 
 
 def unix_text(data: bytes, name: str) -> bytes:
@@ -110,7 +120,7 @@ class LineReader:
         for block in blocks(data):
             if len(block) > MAX_LINE_BYTES:
                 self._refuse(number, block, f"a line of more than {MAX_LINE_BYTES} bytes", "a shorter one; is this an MPS file?")
-            self._read_block(block, number)
+            self._read_block(utf8(block), number)
             number += count_lines(block, 0, len(block))
             if self.ended:
                 return
@@ -120,25 +130,42 @@ class LineReader:
 
     def _read_block(self, block: bytes, number: int) -> None:
         """Reads complete lines, the first of them the file's line `number`."""
-        done = 0
+        done, first, data = 0, number, list[bytes]()  # lines of one section, the first of them the file's line `first`
         for start, end, line in special_lines(block, number):
-            self._read_data(block[done:start], line - count_lines(block, done, start))
-            done = end
-            self._read_special(block[start:end], line)
-            if self.ended:
-                if block[end:].strip():
-                    self.model.note("after", f"line {line + 1}: everything after ENDATA is left out")
-                return
-        self._read_data(block[done:], number + count_lines(block, 0, done))
+            data.append(block[done:start])
+            done, special = end, block[start:end]
+            if special.startswith(b"*"):
+                self._read_comment(special, line)
+                data.append(b"\n")
+            elif not _is_header(special) and self._is_data(special, line):
+                data.append(b" " + special)
+            else:
+                self._read_data(b"".join(data), first)
+                first, data = line + 1, []
+                self._read_special(special, line)
+                if self.ended:
+                    if block[end:].strip():
+                        self.model.note("after", f"line {line + 1}: everything after ENDATA is left out")
+                    return
+        data.append(block[done:])
+        self._read_data(b"".join(data), first)
+
+    def _read_comment(self, line: bytes, number: int) -> None:
+        """Warns of a comment that some readers obey."""
+        if line.upper().startswith(b"*SENSE:MAX"):
+            self.model.note("sense", f"line {number}: {shown(line)} is a comment; only an OBJSENSE section changes the sense")
+
+    def _is_data(self, line: bytes, number: int) -> bool:
+        """Tells whether a line that begins in column 1 is data that should have been indented, and would mean the same then."""
+        found = self.cut is free_fields and self.section in CAREFUL and len(line.split(None, 2)) > 1
+        if found:
+            self.model.note("indent", f"line {number}: a line of data begins in column 1")
+        return found
 
     def _read_special(self, line: bytes, number: int) -> None:
-        """Reads a line that begins in column 1: a comment, a section header, or data that should have been indented."""
-        if line.startswith(b"*"):
-            if line.upper().startswith(b"*SENSE:MAX"):
-                self.model.note("sense", f"line {number}: {shown(line)} is a comment; only an OBJSENSE section changes the sense")
-            return
+        """Reads a line that begins in column 1: a section header, or the word of a section that holds one."""
         try:
-            if line.split(None, 1)[0].upper().decode("ascii", "replace") in KEYWORDS:
+            if _is_header(line):
                 self.section = read_header(self.model, number, line)
                 self.ended = self.section == "ENDATA"
                 return
@@ -170,6 +197,8 @@ class LineReader:
             fields = self.cut(line)
             if not fields:
                 return
+            if self.cut is fixed_fields and has_more(line):
+                self.model.note("more", f"line {number}: fixed format ends with column 61; what stands behind is left out")
             if self.section in CAREFUL:
                 CAREFUL[self.section](self.model, number, fields, line)
             else:
@@ -179,9 +208,26 @@ class LineReader:
             raise LineRefused(*blamed, why) from why
 
 
+def _is_header(line: bytes) -> bool:
+    return line.split(None, 1)[0].upper().decode("ascii", "replace") in KEYWORDS
+
+
+def utf8(block: bytes) -> bytes:
+    """Returns text in which bytes that are no UTF-8 are written as names and messages show them, \\xNN."""
+    if block.isascii():
+        return block
+    try:
+        block.decode()
+    except UnicodeDecodeError:
+        return decode(block).encode()
+    return block
+
+
 def count_lines(data: bytes, start: int, end: int) -> int:
-    """Returns how many lines end between two places; `count` of bytes goes from one to the next, which takes longer."""
-    return int(np.count_nonzero(np.frombuffer(data, dtype=np.uint8, count=end - start, offset=start) == 10)) if end > start else 0
+    """Returns how many lines end between two places; `count` of bytes goes from one to the next, which takes longer if many."""
+    if end - start < SMALL_BYTES:
+        return data.count(b"\n", start, end)
+    return int(np.count_nonzero(np.frombuffer(data, dtype=np.uint8, count=end - start, offset=start) == 10))
 
 
 def blocks(data: bytes) -> Iterator[bytes]:
@@ -198,8 +244,12 @@ def blocks(data: bytes) -> Iterator[bytes]:
 def special_lines(block: bytes, number: int) -> Iterator[tuple[int, int, int]]:
     """Yields start, end and number of the lines of a block that do not begin with a blank."""
     raw = np.frombuffer(block, dtype=np.uint8)
-    ends = np.flatnonzero(raw == 10) + 1
-    starts = np.concatenate(([0], ends))
-    starts = starts[starts < len(block)]
-    for i in np.flatnonzero(raw[starts] > 32).tolist():
-        yield int(starts[i]), int(ends[i]) if i < len(ends) else len(block), number + i
+    special = raw > 32
+    special[1:] &= raw[:-1] == 10
+    marks, before = special.tobytes(), 0
+    start = marks.find(1)
+    while start >= 0:
+        number += count_lines(block, before, start)
+        end = block.find(b"\n", start) + 1 or len(block)
+        yield start, end, number
+        before, start = start, marks.find(1, end)

@@ -7,6 +7,7 @@ docs/formats.md says whom each follows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
@@ -59,8 +60,7 @@ def build_matrix(model: MpsModel, data: bytes) -> Matrix:
         own = slice(full.indptr[objective], full.indptr[objective + 1])
         c[full.indices[own]] = full.data[own]
     A = full.take(keep)
-    names = list(model.rows)
-    row_names = tuple(name for name, kept in zip(names, keep.tolist(), strict=True) if kept)
+    row_names = tuple(compress(model.rows, keep.tolist()))
     numbers = np.where(keep, np.cumsum(keep) - 1, -1)
     return Matrix(A, c + 0.0, objective, numbers, row_names, tuple(model.cols))
 
@@ -85,14 +85,16 @@ def _full_matrix(model: MpsModel) -> Csr:
 
 
 def _refuse_duplicates(model: MpsModel, full: Csr, data: bytes) -> None:
-    same = np.flatnonzero(full.indices[1:] == full.indices[:-1]) + 1
+    same = full.indices[1:] == full.indices[:-1]
     # Equal neighbours are two entries in one place unless a new row begins between them.
-    same = same[~np.isin(same, full.indptr)]
-    if not same.size:
+    begins = full.indptr[(full.indptr > 0) & (full.indptr < full.nnz)]
+    same[begins - 1] = False
+    if not same.any():
         return
     row_names, col_names = list(model.rows), list(model.cols)
-    row = row_names[int(np.searchsorted(full.indptr, same[0], side="right")) - 1]
-    col = col_names[full.indices[same[0]]]
+    first = int(np.argmax(same)) + 1
+    row = row_names[int(np.searchsorted(full.indptr, first, side="right")) - 1]
+    col = col_names[full.indices[first]]
     line = entry_line(data, model, row, col)
     Findings(model, data).refuse(line, f"column {col!r} has two entries in row {row!r}", "one")
 

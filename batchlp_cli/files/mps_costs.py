@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from batchlp_cli.files.mps_compare import line_breaks
-from batchlp_cli.files.mps_keys import words_between
+from batchlp_cli.files.mps_keys import PADDING, words_between
 from batchlp_cli.files.mps_model import Int32s, Int64s
 from batchlp_cli.files.mps_numbers import INFINITE, parse_numbers
 from batchlp_cli.problem import Vector
@@ -64,7 +64,7 @@ class CostFields:
             return None
         # Equal without the fields, so line l begins at the same place of what is left, and so does its field: all the
         # fields of both files are the same but for these. Each ends before a blank, and begins behind one as in the base.
-        values = parse_numbers(words_between(columns + bytes(64), *places))
+        values = parse_numbers(words_between(columns + PADDING, *places))
         return values if (np.abs(values) < INFINITE).all() else None
 
 

@@ -87,7 +87,7 @@ def _with_tail(base: ParsedBase, tail: bytes, model: MpsModel, shifts: tuple[int
     model.headers = [(line + shifts[0], section) for line, section in base.model.headers if section not in TAIL]
     seen: set[str] = set()
     reader = LineReader(model)
-    reader.fast.rows, reader.fast.cols, reader.fast.numbers = base.finder.rows, base.finder.cols, base.finder.numbers
+    reader.fast.rows, reader.fast.cols = base.finder.rows, base.finder.cols
     for part in sections_in(tail, base.parts[0].line + sum(shifts)):
         if part.section not in TAIL or part.section in seen or reader.ended:
             return None

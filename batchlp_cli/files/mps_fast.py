@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from batchlp_cli.files.mps_keys import Block, KeyTable, Words, as_words, cut
+from batchlp_cli.files.mps_keys import Block, KeyTable, Words, as_words, cut, words_of_lines
 from batchlp_cli.files.mps_markers import MARKER, Markers
 from batchlp_cli.files.mps_model import VALUELESS, Bound, Int32s, Int64s, MpsModel, Table
-from batchlp_cli.files.mps_numbers import INFINITE, NumberReader
+from batchlp_cli.files.mps_numbers import INFINITE, parse_numbers
 from batchlp_cli.problem import Mask
 
 SECTIONS = frozenset({"ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS"})
@@ -24,11 +24,10 @@ TAKES_NO_VALUE = np.isin(np.arange(len(Bound)), list(VALUELESS))
 
 
 class BlockReader:
-    """Reads blocks of one file; keeps the tables that find its rows, columns and numbers."""
+    """Reads blocks of one file; keeps the tables that find its rows and columns."""
 
     def __init__(self, model: MpsModel) -> None:
         self.model = model
-        self.numbers = NumberReader()
         self.rows = NameFinder(model.rows)
         self.cols = NameFinder(model.cols)
 
@@ -83,7 +82,7 @@ class BlockReader:
             if fields is not None:
                 paired[fields] = False
         places = np.flatnonzero(paired)
-        return self.rows.find(block.words(places[0::2])), self.numbers(block.words(places[1::2]))
+        return self.rows.find(block.words(places[0::2])), parse_numbers(block.words(places[1::2]))
 
     def _column_numbers(self, block: Block) -> tuple[Int32s, list[str]] | None:
         """Returns the column number of each line [lines] int32 and the new names; None where a known column comes back."""
@@ -99,6 +98,8 @@ class BlockReader:
             changed[1:] |= word[1:] != word[:-1]
         names = block.texts(block.first[changed])
         if known and names[0] == next(reversed(model.cols)):
+            if model.last_marker == known:
+                return None
             changed[0] = False
             names = names[1:]
         if not _all_new(names, model.cols):
@@ -123,22 +124,25 @@ class BlockReader:
         return True
 
     def _read_bounds(self, block: Block) -> bool:
-        """Reads lines of BOUNDS that all name their set."""
-        with_value = block.counts == 4
-        if not (with_value | (block.counts == 3)).all():
-            return False
+        """Reads lines of BOUNDS that all name their set, or all leave it out."""
         kinds = _kinds(block.words(block.first))
-        if not (with_value | TAKES_NO_VALUE[kinds]).all():
+        valueless = TAKES_NO_VALUE[kinds]
+        named = not (block.counts == 3 - valueless).all()  # a value may stand behind a type that needs none, not without a set
+        with_value = block.counts == 3 + named
+        if named and not (with_value | (valueless & (block.counts == 3))).all():
             return False
-        table = self.model.bounds
-        used = _used_lines(block, block.first + 1, table)
-        cols = self.cols.find(block.words(block.first + 2))
+        table, column = self.model.bounds, block.first + 1 + named
+        used = _used_lines(block, block.first + 1, table) if named else None
+        cols = self.cols.find(block.words(column))
         values = np.zeros(len(cols))
-        values[with_value] = self.numbers(block.words(block.first[with_value] + 3))
+        values[with_value] = parse_numbers(block.words(column[with_value] + 1))
         if (cols < 0).any():
             return False
-        self._choose_set(table, block, block.first + 1, used)
-        table.extend(block.lines[used], cols[used], values[used], kinds[used])
+        if used is None:
+            table.extend(block.lines, cols, values, kinds)
+        else:
+            self._choose_set(table, block, block.first + 1, used)
+            table.extend(block.lines[used], cols[used], values[used], kinds[used])
         return True
 
     def _choose_set(self, table: Table, block: Block, fields: Int64s, used: Mask) -> None:
@@ -163,7 +167,7 @@ class NameFinder:
         if self._count != len(self._names):
             self._count, self._table = len(self._names), None
             table = KeyTable()
-            table.add(as_words("\n".join(self._names).encode().split(b"\n")))
+            table.add(words_of_lines("\n".join((*self._names, "")).encode()))
             self._table = table if table.usable else None
         if self._table is None:
             raise ValueError("names too long, or too many in one place")
@@ -175,10 +179,8 @@ def _all_new(names: Sequence[str], known: dict[str, int]) -> bool:
 
 
 def _used_lines(block: Block, fields: Int64s, table: Table) -> Mask:
-    """Tells which of the fields [lines] name the set that is used, the first one. Raises ValueError where a name is not ASCII."""
+    """Tells which of the fields [lines] name the set that is used, the first one. Raises ValueError where a name is too long."""
     name = block.texts(fields[:1])[0] if table.set_name is None else table.set_name
-    if not name.isascii():
-        raise ValueError("a name outside ASCII")
     words, wanted = block.words(fields), as_words([name.encode()])
     used = np.ones(len(fields), dtype=np.bool_)
     for k in range(max(len(words), len(wanted))):

@@ -16,6 +16,7 @@ CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1b]")
 FIELDS = (slice(1, 3), slice(4, 12), slice(14, 22), slice(24, 36), slice(39, 47), slice(49, 61))
 GAPS = (slice(0, 1), slice(3, 4), slice(12, 14), slice(22, 24), slice(36, 39), slice(47, 49))
 CONTINUATION_COLUMN = 13
+LAST_COLUMN = 61
 
 
 class LineError(ValueError):
@@ -48,7 +49,8 @@ def free_fields(line: bytes) -> list[str]:
 
 
 def fixed_fields(line: bytes) -> list[str]:
-    """Returns the fields of a line in fixed format, blank ones left out; $ at the start of field 3 or 5 begins a comment."""
+    """Returns the fields of a line in fixed format, blank ones left out; $ at the start of field 3 or 5 begins a comment, and a
+    blank in column 61 or 62 what is no part of the line."""
     if CONTROL.search(line):
         raise LineError("the line holds a control character", "text; is the file binary or damaged?")
     text = decode(line).rstrip()
@@ -56,9 +58,16 @@ def fixed_fields(line: bytes) -> list[str]:
     for i in (2, 4):
         if cells[i].startswith("$"):
             return [c for c in cells[:i] if c]
-    if "\t" in text or any(text[s].strip() for s in GAPS) or text[61:].strip():
+    crosses_end = not (text[LAST_COLUMN - 1 : LAST_COLUMN].isspace() or text[LAST_COLUMN : LAST_COLUMN + 1] in ("", " "))
+    if "\t" in text[:LAST_COLUMN] or any(text[s].strip() for s in GAPS) or crosses_end:
         raise LineError("a field crosses the columns of fixed format", "fields in columns 2-3, 5-12, 15-22, 25-36, 40-47, 50-61")
     return [c for c in cells if c]
+
+
+def has_more(line: bytes) -> bool:
+    """Tells whether fixed format leaves out words behind the last column of a line, which are no comment behind $."""
+    text = decode(line) if len(line) > LAST_COLUMN else ""
+    return bool(text[LAST_COLUMN:].strip()) and not any(text[FIELDS[i]].lstrip().startswith("$") for i in (2, 4))
 
 
 def looks_fixed(line: bytes) -> bool:

@@ -38,6 +38,7 @@ def read_header(model: MpsModel, number: int, line: bytes) -> str:
     _finish_section(model, number)
     if len(model.headers) >= MAX_HEADERS:
         raise LineError(f"more than {MAX_HEADERS} section headers", "each section once")
+    _refuse_data(model, section, rest)
     model.headers.append((number, section))
     if section == "NAME":
         model.title = title_of(rest)
@@ -59,6 +60,16 @@ def _names_set(model: MpsModel, section: str, rest: str) -> bool:
     return bool(word) and section in ("RHS", "RANGES", "BOUNDS") and word not in model.rows and not word[0].isdigit()
 
 
+def _refuse_data(model: MpsModel, section: str, rest: str) -> None:
+    """Refuses a header that looks like a line of data, in column 1, of a column that has a section's name."""
+    if section == "NAME" and any(before in DATA for _, before in model.headers):
+        raise LineError("a NAME section behind ROWS", "it in front; lines of data begin with a blank")
+    if rest and (section in SENSE_HEADERS or (section == "REFROW" and len(rest.split()) > 1)):
+        raise LineError(f"section {section} with {rest!r} behind it", f"{section} alone; lines of data begin with a blank")
+    if rest and section in REFUSED:
+        raise LineError(f"section {section}: {REFUSED[section]}", "a linear program; lines of data begin with a blank")
+
+
 def _finish_section(model: MpsModel, number: int) -> None:
     """Checks that the section before a header was complete."""
     before = model.headers[-1] if model.headers else (0, "")
@@ -78,11 +89,11 @@ def read_headed_value(model: MpsModel, section: str, fields: list[str]) -> None:
     """Takes the word of an OBJSENSE, OBJNAME or REFROW section; refuses data of any section that is no LP's."""
     if section == "OBJSENSE":
         word = fields[0].upper()
-        if len(fields) != 1 or word not in SENSES:
+        if len(_before_comment(fields)) != 1 or word not in SENSES:
             raise LineError(f"objective sense {' '.join(fields)!r}", "MAX or MIN, or one of their longer spellings")
         _set_sense(model, SENSES[word])
     elif section in ("OBJNAME", "OBJECTIVE"):
-        if len(fields) != 1 or model.objective_name not in (None, fields[0]):
+        if len(_before_comment(fields)) != 1 or model.objective_name not in (None, fields[0]):
             raise LineError(f"objective name {' '.join(fields)!r}", "the name of one free row")
         model.objective_name = fields[0]
     elif section == "REFROW":
@@ -91,6 +102,11 @@ def read_headed_value(model: MpsModel, section: str, fields: list[str]) -> None:
         raise LineError(f"section {section}: {REFUSED[section]}", "a linear program", model.headers[-1][0])
     else:
         raise LineError("a line of data outside any section", "a section header such as ROWS in column 1")
+
+
+def _before_comment(fields: list[str]) -> list[str]:
+    """Returns the words in front of a lone $, which begins a comment behind the one word that such a section holds."""
+    return fields[: fields.index("$", 1)] if "$" in fields[1:] else fields
 
 
 def _set_sense(model: MpsModel, maximize: bool) -> None:

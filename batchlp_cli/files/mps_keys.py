@@ -19,11 +19,15 @@ Words = list[np.ndarray]
 """Fields as words: the k-th array [fields] uint64 holds bytes 8k to 8k + 7 of each field."""
 
 COMMENT = re.compile(rb"[ \t]\$[ \t\r\n]")
-WORDS = 8
+WORDS = 16
+PADDING = bytes(8 * WORDS + 16)
+"""What stands behind data that is read as words, so that a field at its end may be read as any number of words."""
 MAX_PROBES = 40
 MASKS = np.array([(1 << (8 * i)) - 1 for i in range(9)], dtype=np.uint64)
-FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F] * 2, dtype=np.uint64)
-FACTORS[4:] += np.uint64(2 * 0x5851F42D4C957F2D % 2**64)
+FACTORS = np.array(
+    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F] * (WORDS // 4), dtype=np.uint64
+)
+FACTORS += np.arange(WORDS, dtype=np.uint64) // np.uint64(4) * np.uint64(2 * 0x5851F42D4C957F2D % 2**64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +53,13 @@ class Block:
     def texts(self, fields: Int64s | np.ndarray) -> list[str]:
         """Returns the chosen fields as text."""
         starts, ends = self.starts[fields], self.ends[fields]
-        if not self.data.isascii():
-            return [decode(self.data[a:b]) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
         # Each field and the byte behind it, which becomes a line end: one text, split once.
         lengths = ends - starts + 1
         stops = np.cumsum(lengths)
         places = np.arange(lengths.sum()) + np.repeat(starts - (stops - lengths), lengths)
         text = np.frombuffer(self.data, dtype=np.uint8)[places]
         text[stops - 1] = 10
-        names: list[str] = text.tobytes().decode("ascii").split("\n")[:-1]
+        names: list[str] = decode(text.tobytes()).split("\n")[:-1]
         return names
 
 
@@ -67,27 +69,50 @@ def cut(data: bytes, line: int) -> Block | None:
         return None
     raw = np.frombuffer(data, dtype=np.uint8)
     blank = raw <= 32
-    breaks = np.flatnonzero(raw == 10)
-    known = len(breaks) + sum(int(np.count_nonzero(raw == c)) for c in b" \t\r")
+    breaks = raw == 10
+    break_count = int(np.count_nonzero(breaks))
+    known = break_count + sum(int(np.count_nonzero(raw == ord(c))) for c in (b" ", b"\t", b"\r") if c in data)
     if not blank[0] or known != np.count_nonzero(blank):
         return None
-    edges = np.flatnonzero(blank[1:] != blank[:-1]) + 1
+    edge = np.zeros(len(raw), dtype=np.bool_)
+    np.not_equal(blank[1:], blank[:-1], out=edge[1:])
+    edges = np.flatnonzero(edge)
     starts, ends = edges[0::2], edges[1::2]
-    counts = np.diff(np.searchsorted(starts, breaks), prepend=0)
-    filled = counts > 0
-    lines = np.flatnonzero(filled) + line
-    counts = counts[filled]
+    last = _last_fields(breaks, ends, break_count)
+    if last is not None:
+        counts = np.diff(last, prepend=-1)
+        lines = np.arange(line, line + break_count)
+    else:
+        counts = np.diff(np.searchsorted(starts, np.flatnonzero(breaks)), prepend=0)
+        lines = np.flatnonzero(counts) + line
+        counts = counts[counts > 0]
     if not counts.size:
         return None
-    return Block(data + bytes(8 * WORDS), starts, ends, counts, np.cumsum(counts) - counts, lines)
+    return Block(data + PADDING, starts, ends, counts, np.cumsum(counts) - counts, lines)
+
+
+def _last_fields(breaks: np.ndarray, ends: Int64s, break_count: int) -> Int64s | None:
+    """Returns which fields are the last of their lines, where each has one, and one blank behind it at most; else None.
+
+    breaks: [bytes] bool, which bytes are line ends; ends: where the fields end.
+    """
+    last = breaks[ends]
+    if np.count_nonzero(last) != break_count:
+        last |= breaks[np.minimum(ends + 1, len(breaks) - 1)]
+    found = np.flatnonzero(last)
+    return found if len(found) == break_count else None
 
 
 def as_words(texts: Sequence[bytes]) -> Words:
     """Returns byte strings without line ends as words. Raises ValueError where one is longer than 8 * WORDS bytes."""
-    data = b"\n".join(texts) + b"\n"
+    return words_of_lines(b"\n".join(texts) + b"\n") if texts else [np.zeros(0, dtype=np.uint64)]
+
+
+def words_of_lines(data: bytes) -> Words:
+    """Returns the lines of data, all of which end, as words. Raises ValueError where one is longer than 8 * WORDS bytes."""
     ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10)
     starts = np.concatenate(([0], ends[:-1] + 1))
-    return words_between(data + bytes(8 * WORDS), starts, ends) if texts else [np.zeros(0, dtype=np.uint64)]
+    return words_between(data + PADDING, starts, ends)
 
 
 def as_view(data: bytes) -> np.ndarray:
@@ -96,15 +121,23 @@ def as_view(data: bytes) -> np.ndarray:
 
 
 def words_between(data: bytes, starts: Int64s, ends: Int64s) -> Words:
-    """Returns data[start:end] as words; data is padded with 8 * WORDS zeros."""
+    """Returns data[start:end] as words; behind data stands PADDING.
+
+    A field lies across aligned words of the data, which numpy picks much faster than words at any byte: each word of it is the
+    end of one of them and the beginning of the next.
+    """
     lengths = ends - starts
     count = (int(lengths.max(initial=1)) + 7) // 8
     if count > WORDS:
         raise ValueError("a field too long for words")
-    view = as_view(data)
-    words = [view[starts] & MASKS[np.minimum(lengths, 8)]]
-    for k in range(1, count):
-        words.append(view[starts + 8 * k] & MASKS[np.clip(lengths - 8 * k, 0, 8)])
+    aligned = np.frombuffer(data, dtype="<u8", count=len(data) >> 3)
+    place, shift = starts >> 3, ((starts & 7) << 3).view(np.uint64)
+    rest, words = np.uint64(64) - shift, []  # shifted by 64 bits, a word is 0
+    here = aligned[place]
+    for k in range(count):
+        after = aligned[place + (k + 1)]
+        words.append((here >> shift | after << rest) & MASKS[np.minimum(np.maximum(lengths - 8 * k, 0), 8)])
+        here = after
     return words
 
 

@@ -41,9 +41,14 @@ class Markers:
         return Markers(lines, np.concatenate((first, first + 1, first + 2)), opens, before)
 
     def runs(self, columns: Int32s, known: int) -> list[tuple[int, int]]:
-        """Returns all marked runs of columns. columns: of each line that is no marker; known: columns before the block."""
+        """Returns all marked runs of columns. columns: of each line that is no marker; known: columns before the block.
+
+        Raises ValueError where a marker stands between the entries of a column.
+        """
         data_lines_before = np.cumsum(~self.lines)[self.lines]
         counts = np.concatenate(([known], columns + 1))[data_lines_before]
+        if (np.append(columns, -1)[data_lines_before] == counts - 1).any():
+            raise ValueError("a marker that parts a column")
         runs = list(self.before)
         for opens, count in zip(self.opens.tolist(), counts.tolist(), strict=True):
             if opens:

@@ -103,6 +103,12 @@ class MpsModel:
     headers: list[tuple[int, str]] = field(default_factory=list)
     notes: dict[str, tuple[str, int]] = field(default_factory=dict)
 
+    @property
+    def last_marker(self) -> int:
+        """Number of columns before the last marker; -1 where there was none."""
+        start, stop = self.marked[-1] if self.marked else (-1, -1)
+        return start if stop < 0 else stop
+
     def note(self, kind: str, text: str, times: int = 1) -> None:
         """Keeps a warning; of each kind the first one's text and the number of the others."""
         first, count = self.notes.get(kind, (text, 0))

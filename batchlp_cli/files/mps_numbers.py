@@ -11,22 +11,22 @@ import re
 
 import numpy as np
 
-from batchlp_cli.files.mps_keys import KeyTable, Words, as_texts, as_words
+from batchlp_cli.files.mps_keys import Words, as_texts
 from batchlp_cli.problem import Mask, Vector
 
 INFINITE = 1e20
 """A bound or a side of this magnitude or more means none (CPLEX, Gurobi, SCIP and HiGHS agree on 1e20); a cost or a
 coefficient of it has no meaning."""
 
-MEMO_LIMIT = 4096
-FEW = 100
 SHORT = 15
-"""Bytes of a field up to which its digits, and the power of ten below them, are integers below 2^53."""
+"""Digits up to which they, and the powers of ten below them, are integers below 2^53."""
 DIGITS = 19
 """Digits that fit into 64 bits; 10^19 does, too, and is exact in extended precision."""
-POWERS = np.array([10.0**k for k in range(SHORT + 1)])
+POWERS = np.array([10.0**k for k in range(256)])
 EXTENDED = np.finfo(np.longdouble).nmant == 63 and np.dtype(np.longdouble).itemsize == 16
-LONG_POWERS = np.array([10**k for k in range(DIGITS + 1)], dtype=np.uint64).astype(np.longdouble)
+EXACT_POWER = 27
+"""Powers of ten up to 10^27 are exact in extended precision, since 5^27 fits into 64 bits."""
+LONG_POWERS = np.multiply.accumulate(np.array([1] + [10] * EXACT_POWER, dtype=np.longdouble))
 FORTRAN = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))[dD]([+-]?\d+)")
 
 
@@ -60,51 +60,15 @@ def parse_finite(token: str) -> float:
     return value
 
 
-class NumberReader:
-    """Reads many numbers at once: from memory where they repeat (most LPs), by arithmetic where they do not."""
-
-    def __init__(self) -> None:
-        self._known = KeyTable()
-        self._values = np.zeros(0)
-        self._repeating = True
-
-    def __call__(self, words: Words) -> Vector:
-        """Returns the numbers of fields: [fields] float64; raises ValueError at anything that is no number."""
-        if not self._repeating:
-            return parse_numbers(words)
-        places = self._known.find(words)
-        unknown = np.flatnonzero(places < 0)
-        if not unknown.size:
-            return self._values[places]
-        new = [w[unknown] for w in words]
-        if self._known.count < MEMO_LIMIT and self._known.usable and self._learn(new):
-            places[unknown] = self._known.find(new)
-            return self._values[places]
-        self._repeating = unknown.size < places.size / 2
-        values = np.empty(places.size)
-        values[places >= 0] = self._values[places[places >= 0]]
-        values[unknown] = parse_numbers(new)
-        return values
-
-    def _learn(self, words: Words) -> bool:
-        """Takes numbers into the memory if each comes more than twice on average; tells whether it did."""
-        texts = as_texts(words)
-        distinct = dict.fromkeys(texts)
-        if 2 * len(distinct) > len(texts) > FEW:
-            return False
-        learnt = as_words(list(distinct))
-        values = parse_numbers(learnt)
-        self._known.add(learnt)
-        self._values = np.concatenate((self._values, values))
-        return True
-
-
 def parse_numbers(words: Words) -> Vector:
     """Returns what `parse_number` returns for each field: [fields] float64. Raises ValueError where it does."""
     values, done = parse_decimals(words)
     rest = np.flatnonzero(~done)
     if rest.size:
-        values[rest] = _one_by_one(as_texts([w[rest] for w in words]))
+        words = [w[rest] for w in words]
+        values[rest], done = parse_exponents(words)
+        rest, left = rest[~done], np.flatnonzero(~done)
+        values[rest] = _one_by_one(as_texts([w[left] for w in words])) if rest.size else 0.0
     return values
 
 
@@ -129,25 +93,67 @@ def parse_decimals(words: Words) -> tuple[Vector, Mask]:
     digits = characters - np.uint8(ord("0"))
     is_digit = digits < 10
     is_point = characters == ord(".")
-    signed = (characters[0] == ord("-")) | (characters[0] == ord("+"))
+    negative = characters[0] == ord("-")
     length, digit_count, points = _sums(characters != 0), _sums(is_digit), _sums(is_point)
+    signed = negative | (characters[0] == ord("+"))
     done = (digit_count + points + signed == length) & (points <= 1) & (digit_count > 0)
     # What is behind a point is digits, where the field is a number at all.
     place_of_point = _sums(is_point * np.arange(len(characters), dtype=np.uint8)[:, None])
-    behind = np.where(done & (points == 1), length - 1 - place_of_point, 0)
-    short = len(characters) <= SHORT
-    # M is built digit by digit, as by hand; a place that holds no digit changes nothing. Factors of one byte are read fastest.
-    number = np.zeros(len(length), dtype=np.float64 if short else np.uint64)
-    times, plus = np.where(is_digit, np.uint8(10), np.uint8(1)), digits * is_digit
-    for place in range(len(characters)):
-        number *= times[place]
-        number += plus[place]
-    if short:
-        values = number / POWERS[behind]
+    behind = (length - np.uint8(1) - place_of_point) * (done & (points == 1))
+    digits *= is_digit
+    if digit_count.max(initial=0) <= SHORT:
+        values = _joined(digits, is_digit, np.float64) / POWERS[behind]
     else:
-        values, sure = _round_long(number, np.minimum(behind, DIGITS))
+        values, sure = _round_long(_joined(digits, is_digit, np.uint64), -np.minimum(behind, DIGITS).astype(np.int64))
         done &= (digit_count <= DIGITS) & sure
-    return np.where(characters[0] == ord("-"), -values, values), done
+    values *= 1.0 - 2.0 * negative
+    return values, done
+
+
+def parse_exponents(words: Words) -> tuple[Vector, Mask]:
+    """Returns values [fields] float64 of decimals with an exponent (E or D), and which fields were such and could be rounded
+    surely: [fields] bool.
+
+    The value is M * 10^p with M all digits in front of the mark as one integer, p the exponent less the digits behind the point.
+    """
+    characters = _characters(words)
+    places = np.arange(len(characters), dtype=np.uint8)[:, None]
+    lower = characters | np.uint8(32)
+    is_mark = (lower == ord("e")) | (lower == ord("d"))
+    mark = _sums(is_mark * places)
+    digits = characters - np.uint8(ord("0"))
+    is_digit, is_minus = digits < 10, characters == ord("-")
+    in_front, is_sign = is_digit & (places < mark), is_minus | (characters == ord("+"))
+    behind, is_first = is_digit & (places > mark), places == mark + np.uint8(1)
+    is_point = characters == ord(".")
+    length, points, signed = _sums(characters != 0), _sums(is_point), is_sign[0]
+    digit_count, exponent_digits, exponent_signed = _sums(in_front), _sums(behind), _sums(is_sign & is_first)
+    done = (_sums(is_mark) == 1) & (digit_count > 0) & (digit_count <= DIGITS) & (points <= 1)
+    done &= (digit_count + points + signed == mark) & (_sums(is_point * places) < mark)
+    done &= (exponent_digits > 0) & (exponent_digits <= 4) & (exponent_digits + exponent_signed == length - mark - 1)
+    exponent = _joined(digits * behind, behind, np.uint64).astype(np.int64)
+    exponent *= 1 - 2 * _sums(is_minus & is_first).astype(np.int64)
+    exponent -= np.where(points == 1, mark.astype(np.int64) - 1 - _sums(is_point * places), 0)
+    done &= np.abs(exponent) <= EXACT_POWER
+    values, sure = _round_long(_joined(digits * in_front, in_front, np.uint64), np.where(done, exponent, 0))
+    return values * (1.0 - 2.0 * is_minus[0]), done & sure
+
+
+def _joined(digits: np.ndarray, is_digit: Mask, kind: type[np.float64 | np.uint64]) -> np.ndarray:
+    """Returns all digits of each field as one integer: [fields] of a kind. digits: [places, fields] uint8, 0 where there is none.
+
+    As by hand, 10 * what is before + the next, but pairs and fours first, which fit into 8 and 16 bits and so are
+    quick; a place that holds no digit changes nothing. There are 4, 8, 12, ... places.
+    """
+    times = is_digit * np.uint8(9) + np.uint8(1)
+    pairs, times = digits[0::2] * times[1::2] + digits[1::2], times[0::2] * times[1::2]
+    fours = pairs[0::2].astype(np.uint16) * times[1::2] + pairs[1::2]
+    times = times[0::2].astype(np.uint16) * times[1::2]
+    number: np.ndarray = fours[0].astype(kind)
+    for k in range(1, len(fours)):
+        number *= times[k]
+        number += fours[k]
+    return number
 
 
 def _sums(counts: np.ndarray) -> np.ndarray:
@@ -156,28 +162,31 @@ def _sums(counts: np.ndarray) -> np.ndarray:
     return sums
 
 
-def _round_long(number: np.ndarray, behind: np.ndarray) -> tuple[Vector, Mask]:
-    """Returns number / 10^behind [fields] float64, and where it is surely the nearest float64: [fields] bool.
+def _round_long(number: np.ndarray, power: np.ndarray) -> tuple[Vector, Mask]:
+    """Returns number * 10^power [fields] float64, power at most EXACT_POWER either way, and where it is surely the nearest
+    float64: [fields] bool.
 
-    Divided in extended precision the quotient is right to 64 bits. Cut to 53 bits it is rounded as the exact quotient would
-    be, unless its last 11 bits stand exactly half way.
+    Divided or multiplied once in extended precision the result is right to 64 bits. Cut to 53 bits it is rounded as the exact one
+    would be, unless its last 11 bits stand exactly half way.
     """
     if not EXTENDED:
         return np.zeros(len(number)), np.zeros(len(number), dtype=np.bool_)
-    quotient = number.astype(np.longdouble) / LONG_POWERS[behind]
-    last_bits = quotient.view(np.uint64)[0::2] & np.uint64(0x7FF)
-    return quotient.astype(np.float64), last_bits != 0x400
+    result = number.astype(np.longdouble) / LONG_POWERS[np.maximum(-power, 0)]
+    if power.max(initial=0) > 0:
+        result *= LONG_POWERS[np.maximum(power, 0)]  # 10^0 = 1 where it was divided
+    last_bits = result.view(np.uint64)[0::2] & np.uint64(0x7FF)
+    return result.astype(np.float64), last_bits != 0x400
 
 
 def _characters(words: Words) -> np.ndarray:
-    """Returns the first bytes of each field, [8, 16 or 24, fields] uint8, cut to the longest field; longer fields as 0."""
-    used = min(3, len(words))
-    packed = np.zeros((len(words[0]), used), dtype="<u8")
-    short = np.ones(len(words[0]), dtype=np.bool_)
-    for word in words[3:]:
-        short &= word == 0
-    for k in range(used):
-        packed[:, k] = np.where(short, words[k], 0)
-    characters = np.ascontiguousarray(packed.view(np.uint8).T)
-    filled = np.flatnonzero(characters.any(axis=1))
-    return characters[: filled[-1] + 1 if filled.size else 1]
+    """Returns the first bytes of each field, [4, 8, ... or 24, fields] uint8, as many as the longest has; longer fields as 0."""
+    used = words[:3]
+    if len(words) > 3:
+        short = ~np.logical_or.reduce([word != 0 for word in words[3:]])
+        used = [word * short for word in used]
+    packed = np.empty((len(used[0]), len(used)), dtype="<u8")
+    for k, word in enumerate(used):
+        packed[:, k] = word
+    lasting = [int(np.bitwise_or.reduce(word)).bit_length() for word in used]
+    fours = max((64 * k + bits + 31) // 32 for k, bits in enumerate(lasting) if bits or k == 0) or 1
+    return np.ascontiguousarray(packed.view(np.uint8)[:, : 4 * fours].T)

@@ -56,6 +56,9 @@ def read_column(model: MpsModel, number: int, fields: list[str], line: bytes) ->
         raise LineError(f"{len(fields)} fields", "a column, then a row and a number once or twice")
     entries = [(_row(model, pairs[i]), _number(pairs[i + 1], finite=True)) for i in range(0, len(pairs), 2)]
     column = _column_number(model, number, fields[0]) if column < 0 else column
+    if model.last_marker - 1 == column == len(model.cols) - 1:
+        name = next(reversed(model.cols))
+        model.note("parted", f"line {number}: a marker stands between the entries of column {name!r}; its first line counts")
     for row, value in entries:
         model.entry_rows.append(row)
         model.entry_cols.append(column)

@@ -82,10 +82,11 @@ def refuse_what_is_no_lp(text: bytes, name: str) -> None:
 def refuse_odd_names(col_names: Sequence[str], text: bytes, name: str) -> None:
     """Raises ReadError where a column of an LP file has a name that can only come from something else than a name.
 
-    That is a word for infinity, half of a pair of parentheses (`2 (x + y)`), a statement's `;`, or a blank that is not ASCII.
+    That is a word for infinity, an expression in parentheses (`2 (x + y)`, `(x)`), a statement's `;`, or a blank that is not
+    ASCII. Parentheses behind a word, as in `x(1)`, are part of a name.
     """
     for column in col_names:
-        if _LP_NO_NAME.match(column) or column.count("(") != column.count(")"):
+        if _LP_NO_NAME.match(column) or column[:1] in "()" or column.count("(") != column.count(")"):
             reason = f"{column!r} would be the name of a column, expected a plain name; LP files know no parentheses, no ';'"
             _refuse(name, text, max(0, text.find(column.encode())), f"{reason} and no infinity among the terms")
 

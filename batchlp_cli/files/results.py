@@ -146,10 +146,15 @@ class RunFolder:
             parts = [part for part in self._ledger.names() if part.startswith(f"{name}:")]
             self._ledger.forget(part for part in parts if self._ledger.row(part).get("input") == shown)
 
-    def append(self, *rows: Row, texts: Sequence[str] | None = None) -> None:
-        """Adds rows, which have at least a name; each replaces an earlier row of that name. texts: their JSON, if there."""
+    def append(self, *rows: Row) -> None:
+        """Adds rows, which have at least a name; each replaces an earlier row of that name."""
         with output_errors(self._results):
-            self._ledger.append(rows, texts)
+            self._ledger.append(rows)
+
+    def append_lines(self, names: Sequence[str], lines: Sequence[str]) -> None:
+        """Adds the rows of these names, which are JSON in ASCII without the lines' ends, as `append` does."""
+        with output_errors(self._results):
+            self._ledger.append_lines(names, lines)
 
     def write_atomic(self, relative: str, data: bytes) -> None:
         """Writes a file in the folder so that it is there as a whole or not at all; makes the folders that it needs."""

@@ -12,13 +12,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import IntEnum
 
-import numpy as np
-
-from batchlp_cli.batch import Indices
+from batchlp_cli.batch import Codes, Indices
 from batchlp_cli.errors import UsageError
 from batchlp_cli.problem import LinearProgram, Vector
-
-Codes = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
 
 
 class What(IntEnum):

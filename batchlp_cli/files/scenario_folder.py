@@ -17,8 +17,8 @@ from batchlp_cli.batch import Changes, Field, difference, same_matrix
 from batchlp_cli.errors import UsageError
 from batchlp_cli.files.mps_writer import number, write_mps
 from batchlp_cli.files.scenario_cells import What
+from batchlp_cli.files.scenario_forms import LONG
 from batchlp_cli.files.scenario_names import file_name
-from batchlp_cli.files.scenario_table import LONG
 from batchlp_cli.files.scenarios import Scenarios
 from batchlp_cli.problem import LinearProgram
 

@@ -1,6 +1,6 @@
 """Reads scenario tables piece by piece: CSV, JSON lines or Parquet, a scenario a record (wide) or a change a record (long).
 
-Names are looked up once for each different name, numbers become arrays at once. What the cells mean is in scenarios.py.
+How columns become cells is in scenario_forms.py, what the cells mean is in scenarios.py.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from batchlp_cli.errors import UsageError
-from batchlp_cli.files.scenario_cells import Cells, Places, What
+from batchlp_cli.files.scenario_cells import Cells, Places
+from batchlp_cli.files.scenario_forms import LONG, Long, Wide, form_of
 
-LONG = ("scenario", "what", "name", "value")
 PIECE_CELLS = 1 << 18
 """Cells of a piece: what of a table is Python objects at one time."""
 
@@ -45,7 +45,7 @@ def line_of(path: Path) -> Callable[[int], str]:
             return f"{path}, row {record + 1}"
         with _open_text(path) as stream:
             if kind == "csv":
-                rows = _csv_rows(stream)
+                _, rows = _csv_rows(stream)
                 line = next((rows.line_num for n, _ in enumerate(_records(rows)) if n == record + 1), 0)
             else:
                 line = next(islice((n for n, text in enumerate(stream, 1) if text.strip()), record, None), 0)
@@ -69,11 +69,12 @@ def _open_text(path: Path) -> io.TextIOBase:
     return stream
 
 
-def _csv_rows(stream: io.TextIOBase) -> Any:
-    """Returns the rows of a CSV file, separated as its first line shows: by comma, semicolon or tab."""
+def _csv_rows(stream: io.TextIOBase) -> tuple[Iterator[str], Any]:
+    """Returns the lines of a CSV file, and its rows, separated as the first line shows: by comma, semicolon or tab."""
     first = stream.readline()
     separator = max(",;\t", key=first.count)
-    return csv.reader(chain([first], stream), delimiter=separator, strict=True)
+    lines = chain([first], stream)
+    return lines, csv.reader(lines, delimiter=separator, strict=True)
 
 
 def _records(rows: Iterator[list[str]]) -> Iterator[list[str]]:
@@ -84,19 +85,44 @@ def _records(rows: Iterator[list[str]]) -> Iterator[list[str]]:
 def _read_csv(path: Path, places: Places) -> Iterator[Cells]:
     where = line_of(path)
     with _open_text(path) as stream:
-        rows = _csv_rows(stream)
-        records = _records(rows)
+        lines, rows = _csv_rows(stream)
+        before = 0  # lines that `rows` did not see
         try:
-            header = [title.strip() for title in next(records, [])]
-            form = _form(header, places, f"{path}, line 1")
+            header = [title.strip() for title in next(_records(rows), [])]
+            form = form_of(header, places, f"{path}, line 1")
             size = max(1, PIECE_CELLS // max(1, len(header)))
             first = 0
-            while piece := list(islice(records, size)):
-                _check_widths(piece, len(header), first, where)
-                yield form(first, list(zip(*piece, strict=True)), where)
-                first += len(piece)
+            while texts := list(islice(lines, size)):
+                before, rows = before + rows.line_num, csv.reader(texts, rows.dialect)
+                whole = "".join(texts)
+                if '"' in whole:  # a record may go on in the next line
+                    rows = csv.reader(chain(texts, lines), rows.dialect)
+                    for records, piece in _pieces(rows, size, len(header), first, where):
+                        yield form.cells(records, piece, where)
+                    return
+                cells = form.plain(first, whole, texts, rows.dialect.delimiter)
+                if cells is not None:
+                    before += len(texts)
+                    first += len(cells.scenario)
+                    yield cells
+                    continue
+                for records, piece in _pieces(rows, size, len(header), first, where):
+                    first = records + len(piece[0])
+                    yield form.cells(records, piece, where)
         except csv.Error as error:
-            raise UsageError(f"{path}, line {rows.line_num}: {error}; expected comma-separated values") from error
+            line = before + rows.line_num
+            raise UsageError(f"{path}, line {line}: {error}; expected comma-separated values") from error
+
+
+def _pieces(
+    rows: Iterator[list[str]], size: int, width: int, first: int, where: Callable[[int], str]
+) -> Iterator[tuple[int, list[Any]]]:
+    """Yields (number of the first record, the columns of some records) of the rest of a file, whose records are counted on."""
+    records = _records(rows)
+    while piece := list(islice(records, size)):
+        _check_widths(piece, width, first, where)
+        yield first, list(zip(*piece, strict=True))
+        first += len(piece)
 
 
 def _check_widths(piece: Sequence[Sequence[str]], width: int, first: int, where: Callable[[int], str]) -> None:
@@ -105,147 +131,20 @@ def _check_widths(piece: Sequence[Sequence[str]], width: int, first: int, where:
         raise UsageError(f"{where(first + k)}: {len(piece[k])} cells, expected {width} as in the first line")
 
 
-Form = Callable[[int, Sequence[Sequence[Any]], Callable[[int], str]], Cells]
-"""(number of the first record, the columns of some records, where) -> cells."""
-
-
-def _form(header: Sequence[str], places: Places, where: str) -> Form:
-    """Returns how columns with these titles become cells: the long form or the wide one."""
-    titles = [title.lower() for title in header]
-    if "scenario" not in titles:
-        raise UsageError(
-            f"{where}: no column is called scenario; expected scenario, what, name, value, or scenario, rhs:ROW, ..."
-        )
-    if {"what", "value"} & set(titles):
-        if sorted(titles) != sorted(LONG):
-            raise UsageError(f"{where}: the columns are {', '.join(header)}; expected scenario, what, name and value")
-        return _Long(places, [titles.index(title) for title in LONG]).cells
-    return _Wide(places, header, titles.index("scenario"), where).cells
-
-
-class _Wide:
-    """A scenario a record; each other column is one change."""
-
-    def __init__(self, places: Places, header: Sequence[str], own: int, where: str) -> None:
-        self._own = own
-        self._titles = header
-        targets = [(What.NOTHING, 0) if k == own else places.header(title, where) for k, title in enumerate(header)]
-        twice = next((header[k] for k, target in enumerate(targets) if target in targets[:k]), None)
-        if twice is not None:
-            raise UsageError(f"{where}: two columns are called {twice}; expected one")
-        self._what = np.array([what for what, _ in targets], dtype=np.int8)
-        self._place = np.array([place for _, place in targets], dtype=np.int64)
-
-    def cells(self, first: int, columns: Sequence[Sequence[Any]], where: Callable[[int], str]) -> Cells:
-        """Returns the cells of some records, record by record."""
-        names = _names(columns[self._own], first, where)
-        values, there = np.zeros((len(names), len(columns))), np.zeros((len(names), len(columns)), dtype=np.bool_)
-        for k, column in enumerate(columns):
-            if k != self._own:
-                values[:, k], there[:, k] = _numbers(column, first, where, self._titles[k])
-        record, position = np.nonzero(there)
-        record = record.astype(np.int64)
-        return Cells(first, names, record, self._what[position], self._place[position], values[there], first + record, wide=True)
-
-
-class _Long:
-    """A change a record: scenario, what, name, value. A record without what names a scenario that changes nothing."""
-
-    def __init__(self, places: Places, order: Sequence[int]) -> None:
-        self._places, self._order = places, order
-        self._known: dict[tuple[str, str], tuple[int, int]] = {("", ""): (What.NOTHING, 0)}
-
-    def cells(self, first: int, columns: Sequence[Sequence[Any]], where: Callable[[int], str]) -> Cells:
-        """Returns the cells of some records."""
-        scenario, what, name, value = (columns[k] for k in self._order)
-        names = _names(scenario, first, where)
-        pairs = list(zip(map(_text, what), map(_text, name), strict=True))
-        for pair in dict.fromkeys(pairs):
-            if pair not in self._known:
-                spot = where(first + pairs.index(pair))
-                code = self._places.word(pair[0], spot)
-                self._known[pair] = code, self._places.place(code, pair[1], spot)
-        targets = np.array([self._known[pair] for pair in pairs], dtype=np.int64).reshape(-1, 2)
-        numbers, there = _numbers(value, first, where, "value")
-        kept = np.flatnonzero(there)
-        idle = np.flatnonzero(there & (targets[:, 0] == What.NOTHING))
-        if idle.size:
-            raise UsageError(
-                f"{where(first + int(idle[0]))}: there is a value, but nothing that it changes; fill in what and name"
-            )
-        return Cells(first, names, kept, targets[kept, 0].astype(np.int8), targets[kept, 1], numbers[kept], first + kept)
-
-
-def _text(cell: Any) -> str:
-    return "" if cell is None else str(cell).strip()
-
-
-def _names(column: Sequence[Any], first: int, where: Callable[[int], str]) -> list[str]:
-    names = list(map(_text, column))
-    if "" in names:
-        raise UsageError(f"{where(first + names.index(''))}: the scenario has no name; expected one")
-    return names
-
-
-def _numbers(column: Any, first: int, where: Callable[[int], str], title: str) -> tuple[Any, Any]:
-    """Returns the numbers of a column and where there are any; raises UsageError for a cell that is no number, or NaN."""
-    if isinstance(column, tuple) and len(column) == 2 and isinstance(column[0], np.ndarray):
-        values, there = column
-    else:
-        values, there = _plain_numbers(column) or _numbers_one_by_one(column, first, where, title)
-    wrong = np.flatnonzero(there & np.isnan(values))
-    if wrong.size:
-        spot = where(first + int(wrong[0]))
-        raise UsageError(f"{spot}: {title} is NaN, expected a number; leave the cell empty where nothing changes")
-    return values, there
-
-
-def _plain_numbers(column: Sequence[Any]) -> tuple[Any, Any] | None:
-    """Returns the numbers of a column of texts or of numbers, and where there are any; None where a cell is something else."""
-    types = set(map(type, column))
-    empty = "" if types == {str} else None
-    if (empty is None and not types <= {int, float, type(None)}) or (types == {str} and "_" in "".join(column)):
-        return None
-    there = np.ones(len(column), dtype=np.bool_)
-    if empty in column:
-        there[:] = [cell != empty for cell in column]
-        column = [0.0 if cell == empty else cell for cell in column]
-    try:
-        return np.array(list(map(float, column)), dtype=np.float64), there
-    except (ValueError, OverflowError):
-        return None
-
-
-def _numbers_one_by_one(column: Sequence[Any], first: int, where: Callable[[int], str], title: str) -> tuple[Any, Any]:
-    values = np.zeros(len(column))
-    there = np.zeros(len(column), dtype=np.bool_)
-    for k, cell in enumerate(column):
-        text = _text(cell)
-        if not text:
-            continue
-        try:
-            if "_" in text or isinstance(cell, (bool, list, dict)):
-                raise ValueError
-            values[k], there[k] = float(text), True
-        except ValueError:
-            raise UsageError(f"{where(first + k)}: {title} is {cell!r}, expected a number or an empty cell") from None
-    return values, there
-
-
 def _read_jsonl(path: Path, places: Places) -> Iterator[Cells]:
     where = line_of(path)
     first = 0
     with _open_text(path) as stream:
         lines = (text for text in stream if text.strip())
-        form: Form | None = None
+        form: Wide | Long | None = None
         keys: list[str] = []
         while piece := list(islice(lines, max(1, PIECE_CELLS // max(8, len(keys))))):
             rows = [_object(text, first + k, where) for k, text in enumerate(piece)]
             found = list(dict.fromkeys(chain.from_iterable(rows)))
             if form is None or set(found) - set(keys):  # a key may come first in a later line
                 keys = list(dict.fromkeys([*keys, *found]))
-                form = _form(keys, places, where(first))
-            yield form(first, [[row.get(key) for row in rows] for key in keys], where)
+                form = form_of(keys, places, where(first))
+            yield form.cells(first, [[row.get(key) for row in rows] for key in keys], where)
             first += len(rows)
 
 
@@ -276,11 +175,11 @@ def _read_parquet(path: Path, places: Places) -> Iterator[Cells]:
     try:
         with pq.ParquetFile(path) as table:
             header = [str(name) for name in table.schema_arrow.names if not name.startswith("__index_level_")]
-            form = _form(header, places, str(path))
+            form = form_of(header, places, str(path))
             first = 0
             for batch in table.iter_batches(max(1, PIECE_CELLS // max(1, len(header))), columns=header):
                 if batch.num_rows:
-                    yield form(first, [_arrow_column(batch.column(k), title) for k, title in enumerate(header)], where)
+                    yield form.cells(first, [_arrow_column(batch.column(k), title) for k, title in enumerate(header)], where)
                 first += batch.num_rows
     except pa.ArrowInvalid as error:
         raise UsageError(f"{path}: {error}; expected a Parquet file") from error

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from batchlp_cli.batch import Changes, Field, Indices, LPBatch
+from batchlp_cli.batch import Changes, Codes, Field, Indices, LPBatch
 from batchlp_cli.errors import UsageError
 from batchlp_cli.files.mps_numbers import INFINITE
 from batchlp_cli.files.scenario_cells import Cells, Places, What, Where, no_line
@@ -66,7 +66,7 @@ def whole_scenarios(pieces: Iterable[Cells], memory_bytes: int, where: Where) ->
         held, size = [rest], CELL_BYTES * rest.value.size + SCENARIO_BYTES * len(rest.scenario)
         if len(complete.scenario):
             window, hashes = _by_scenario(complete, seen, where)
-            seen = np.union1d(seen, hashes)
+            seen = np.sort(np.concatenate([seen, np.sort(hashes)]), kind="stable")  # merges two that are sorted
             yield window
     if held and len(held[0].scenario):
         yield _by_scenario(_join(held), seen, where)[0]
@@ -104,7 +104,7 @@ def _split_last(cells: Cells) -> tuple[Cells, Cells]:
 
 
 def _by_scenario(cells: Cells, seen: Indices, where: Where) -> tuple[Cells, Indices]:
-    """Returns cells with a record a scenario, in order of appearance, and the hashes of the names."""
+    """Returns cells with a record a scenario, in order of appearance, and the hashes of the names. seen: hashes, ascending."""
     ids: dict[str, int] = {}
     number = np.array([ids.setdefault(name, len(ids)) for name in cells.scenario], dtype=np.int64)
     names = list(ids)
@@ -115,7 +115,9 @@ def _by_scenario(cells: Cells, seen: Indices, where: Where) -> tuple[Cells, Indi
         raise UsageError(
             f"{where(cells.first + k)}: the scenario {cells.scenario[k]!r} was there before ({first}); expected it once"
         )
-    again = np.flatnonzero(np.isin(hashes, seen))
+    place = np.searchsorted(seen, hashes)
+    place[place == seen.size] = 0
+    again = np.flatnonzero(seen[place] == hashes) if seen.size else seen
     if again.size:
         name = names[int(again[0])]
         spot = where(cells.first + cells.scenario.index(name))
@@ -132,7 +134,8 @@ def apply_cells(lp: LinearProgram, cells: Cells, *, scale: bool = False, where: 
     """
     spot = _spotter(cells, where)
     code, place, value = cells.what, cells.place, cells.value
-    _refuse_twice(np.stack([cells.record, code.astype(np.int64), place]), spot)
+    if not cells.wide:  # no two columns of a wide table have one title
+        _refuse_twice((cells.record, code, place), spot)
     probability = np.full(len(cells.scenario), np.nan)
     given = code == What.PROBABILITY
     _refuse(given & ~((value >= 0) & (value <= 1)), cells, spot, "a probability is from 0 to 1")
@@ -141,9 +144,9 @@ def apply_cells(lp: LinearProgram, cells: Cells, *, scale: bool = False, where: 
     entry, field, index, new = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     member = cells.record[entry]
     field = field.astype(np.int8)
-    _refuse_twice(np.stack([member, field.astype(np.int64), index]), lambda k: spot(int(entry[k])))
     order = np.argsort(member, kind="stable")
     changes = Changes(member[order], field[order], index[order], new[order])
+    _refuse_twice((changes.member, changes.field, changes.index), lambda k: spot(int(entry[order[k]])))
     return Scenarios(LPBatch(lp, changes, tuple(cells.scenario)), probability)
 
 
@@ -162,10 +165,13 @@ def _spotter(cells: Cells, where: Where) -> Spot:
     return spot
 
 
-def _refuse_twice(keys: Indices, spot: Spot) -> None:
-    """Raises UsageError where two columns of keys [3, k] are equal."""
+def _refuse_twice(keys: tuple[Indices, Codes, Indices], spot: Spot) -> None:
+    """Raises UsageError where two triples of keys, [k] each, are equal."""
+    first, second, third = (np.diff(key) for key in keys)
+    if ((first > 0) | ((first == 0) & ((second > 0) | ((second == 0) & (third > 0))))).all():
+        return  # they ascend, as those of most tables do
     order = np.lexsort(keys[::-1])
-    same = (np.diff(keys[:, order], axis=1) == 0).all(axis=0)
+    same = np.logical_and.reduce([np.diff(key[order]) == 0 for key in keys])
     if same.any():
         k = int(np.flatnonzero(same)[0])
         raise UsageError(f"{spot(int(order[k + 1]))}: this number is changed twice in one scenario; expected one change")
@@ -194,9 +200,12 @@ def _plain(lp: LinearProgram, cells: Cells, scale: bool, spot: Spot) -> Part:
     if scale:
         _refuse(code == What.FIX, cells, spot, "fix has nothing that a factor could scale: leave it out with --scale")
         _refuse(~np.isfinite(value), cells, spot, "expected a finite factor")
-    parts: list[Part] = []
+    none = np.zeros(0, dtype=np.int64)
+    parts: list[Part] = [(none, none, none, np.zeros(0))]
     for what, fields in _FIELDS.items():
         entry = np.flatnonzero(code == what)
+        if not entry.size:
+            continue
         place = cells.place[entry]
         for field in fields:
             old = np.atleast_1d(np.asarray(getattr(lp, field.attribute), dtype=np.float64))[place]
@@ -225,14 +234,10 @@ def _rows(lp: LinearProgram, cells: Cells, scale: bool, spot: Spot) -> Part:
     """Returns the changes that rhs and range make, which belong together where a scenario has both for a row."""
     code, value = cells.what, cells.value
     rhs, width = np.flatnonzero(code == What.RHS), np.flatnonzero(code == What.RANGE)
-    _refuse(np.isin(code, [What.RHS, What.RANGE]) & ~(np.abs(value) < INFINITE), cells, spot, "expected a finite number")
-    key = cells.record * lp.m + cells.place
-    order = rhs[np.argsort(key[rhs], kind="stable")]
-    at = np.searchsorted(key[order], key[width])
-    with_rhs = np.zeros(width.size, dtype=np.bool_)
-    inside = at < order.size
-    with_rhs[inside] = key[order[at[inside]]] == key[width[inside]]
-    alone = np.setdiff1d(rhs, order[at[with_rhs]], assume_unique=True)
+    used = (code == What.RHS) | (code == What.RANGE)
+    _refuse(used & ~(np.abs(value) < INFINITE), cells, spot, "expected a finite number")
+    with_rhs, partners = _rhs_beside(cells.record * lp.m + cells.place, rhs, width)
+    alone = np.setdiff1d(rhs, partners, assume_unique=True) if partners.size else rhs
     entry = np.concatenate([alone, width])
     row = cells.place[entry]
     lower, upper = lp.row_lower[row], lp.row_upper[row]
@@ -244,7 +249,7 @@ def _rows(lp: LinearProgram, cells: Cells, scale: bool, spot: Spot) -> Part:
     b = old_b.copy()
     b[: alone.size] = value[alone] if not scale else old_b[: alone.size] * value[alone]
     paired = alone.size + np.flatnonzero(with_rhs)
-    partner = value[order[at[with_rhs]]]
+    partner = value[partners]
     b[paired] = old_b[paired] * partner if scale else partner
     own = np.where(np.isfinite(upper - lower), upper - lower, np.inf)
     given = np.zeros(entry.size)
@@ -256,8 +261,20 @@ def _rows(lp: LinearProgram, cells: Cells, scale: bool, spot: Spot) -> Part:
     down = np.where(is_width, only_upper | ((lower == upper) & (given < 0)), only_upper)
     reach = np.where(is_width, np.abs(given), own)
     new_lower, new_upper = np.where(down, b - reach, b), np.where(down, b, b + reach)
-    twice = np.concatenate([entry, entry])
-    field = np.repeat([int(Field.ROW_LOWER), int(Field.ROW_UPPER)], entry.size)
-    new, old = np.concatenate([new_lower, new_upper]), np.concatenate([lower, upper])
-    kept = np.isfinite(new) | np.isfinite(old)
-    return twice[kept], field[kept], np.concatenate([row, row])[kept], new[kept] + 0.0
+    parts = []
+    for code_of_side, new, old in ((Field.ROW_LOWER, new_lower, lower), (Field.ROW_UPPER, new_upper, upper)):
+        kept = np.flatnonzero(np.isfinite(new) | np.isfinite(old))
+        parts.append((entry[kept], np.full(kept.size, int(code_of_side)), row[kept], new[kept] + 0.0))
+    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))  # type: ignore[return-value]
+
+
+def _rhs_beside(key: Indices, rhs: Indices, width: Indices) -> tuple[Mask, Indices]:
+    """Returns which of the cells `width` [w] stand beside a cell of `rhs` with the same key, and those cells, in their order."""
+    beside = np.zeros(width.size, dtype=np.bool_)
+    if not width.size:
+        return beside, width
+    order = rhs[np.argsort(key[rhs], kind="stable")]
+    at = np.searchsorted(key[order], key[width])
+    inside = at < order.size
+    beside[inside] = key[order[at[inside]]] == key[width[inside]]
+    return beside, order[at[beside]]

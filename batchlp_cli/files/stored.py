@@ -83,6 +83,12 @@ def stored_traces(folder: StoredFolder) -> Iterator[Row]:
             yield trace
 
 
+def stored_pictures(folder: StoredFolder) -> list[tuple[str, bytes]]:
+    """Returns (name of the model, SVG) of the pictures that a study has left, in the order of the names."""
+    places = sorted((folder.path / "figures").rglob("*.svg"))
+    return [(place.relative_to(folder.path / "figures").as_posix().removesuffix(".svg"), place.read_bytes()) for place in places]
+
+
 def _rows(path: Path) -> Iterator[tuple[int, Row]]:
     try:
         with path.open("rb") as stream:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator, Mapping, Sequence
 
 from batchlp_cli import __version__
-from batchlp_cli.report.markup import Markup, table, tag
+from batchlp_cli.report.markup import Markup, image, table, tag
 from batchlp_cli.report.page import document
 
 TIMES = "size|members|rows|nonzeros|{0} [s]|{1} [s]|{1} / {0}|{0} cold [s]|{1} cold [s]"
@@ -31,13 +30,7 @@ def _parts(found: Mapping[str, object], sides: tuple[str, str], picture: bytes |
     words = str(found["words"])
     yield tag("p", words[:1].upper() + words[1:] + ".", class_="answer" if disagreements else "answer good")
     if picture is not None:
-        # as an image, in which no browser runs or loads anything
-        source = "data:image/svg+xml;base64," + base64.b64encode(picture).decode("ascii")
-        yield tag(
-            "figure",
-            tag("img", src=source, alt=words, style="width:100%;height:auto"),
-            tag("figcaption", "A point a size, a tick a repeat."),
-        )
+        yield image(picture, words, "A point a size, a tick a repeat.")
     caption = "Seconds an LP, medians over the repeats; cold is the first solve, with start and compilation, as a whole."
     sizes = [_mapping(size) for size in _sequence(found["sizes"])]
     yield table(TIMES.format(*sides).split("|"), [_times(size) for size in sizes], caption)

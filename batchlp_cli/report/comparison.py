@@ -122,8 +122,9 @@ def _apart(facts: Sequence[RunFacts]) -> Iterator[str]:
     if any(machine != machines[0] for machine in machines):
         yield "The runs were made on different machines."
     versions = [dict(run.versions) for run in facts if run.versions]
-    if any(version != versions[0] for version in versions):
-        yield "The runs were made with different versions."
+    common = set.intersection(*map(set, versions)) if versions else set()  # a run names what it loaded
+    if differing := [name for name in sorted(common) if len({str(version[name]) for version in versions}) > 1]:
+        yield f"The runs were made with different versions of {', '.join(differing)}."
     for run in facts:
         if any(share.backend == "pdhg" for share in run.shares) and len(facts) > 1:
             yield (

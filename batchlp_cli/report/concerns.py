@@ -47,16 +47,18 @@ def headline(facts: RunFacts) -> tuple[bool, str]:
     if facts.rows == 0:
         return False, "No instance has a row yet."
     whole = facts.missing == 0 and facts.state == "finished"
+    what = f"row of the {facts.study}" if facts.study else "instance"
+    whats = f"rows of the {facts.study}" if facts.study else "instances"
     if facts.unverified == 0 and whole:
-        return True, f"All {facts.rows:,} instances have a verified answer." if facts.rows > 1 else "The instance is verified."
+        return True, f"All {facts.rows:,} {whats} have a verified answer." if facts.rows > 1 else f"The {what} is verified."
     if facts.unverified == 0:
         lacking = (
             plural(facts.missing, "input has", "inputs have") + " no row yet" if facts.missing else "the run is not complete"
         )
         return False, f"All {plural(facts.rows, 'row')} are verified, but {lacking}."
     lacking = f", and {plural(facts.missing, 'input has', 'inputs have')} no row" if facts.missing else ""
-    noun = "row" if facts.missing else "instance"
-    return False, f"{facts.unverified:,} of {plural(facts.rows, noun)} have no verified answer{lacking}."
+    noun, nouns = ("row", "rows") if facts.missing else (what, whats)
+    return False, f"{facts.unverified:,} of {plural(facts.rows, noun, nouns)} have no verified answer{lacking}."
 
 
 def concerns(facts: RunFacts) -> list[Concern]:
@@ -97,7 +99,7 @@ def _costly(facts: RunFacts) -> Iterator[Concern]:
         yield Concern(Severity.COSTLY, f"{plural(facts.retried, 'instance')} needed a second try, which took {cost}.")
     wall = sum(facts.stage_times.values())
     solving = facts.stage_times.get("solve", 0.0)
-    if solving > 1.0 and not facts.kept and facts.reports == 1 and total < BUSY * solving:
+    if solving > 1.0 and not facts.study and not facts.kept and facts.reports == 1 and total < BUSY * solving:
         why = " (kernels were compiled)" if any("compiled in" in g.choice for g in facts.groups) else ""
         took = f"{seconds_in_words(solving)}, of which members account for at most {seconds_in_words(total)}"
         yield Concern(
@@ -117,7 +119,10 @@ def _noted(facts: RunFacts) -> Iterator[Concern]:
             proof = "certificate" if tally.verified == 1 else "certificates"
             yield Concern(Severity.NOTED, f"{plural(tally.verified, 'instance')} proved {tally.status}, with checked {proof}.")
     if facts.relaxed:
-        yield Concern(Severity.NOTED, f"{plural(facts.relaxed, 'instance')} had integer columns, which were relaxed.")
+        yield Concern(
+            Severity.NOTED,
+            f"{plural(facts.relaxed, 'model' if facts.study else 'instance')} had integer columns, which were relaxed.",
+        )
     if facts.warned:
         yield Concern(Severity.NOTED, f"{plural(facts.warned, 'input')} came with warnings of the reader; the rows hold them.")
     if facts.duplicates:

@@ -66,7 +66,8 @@ class Share:
 class RunFacts:
     """All that a report tells of one run. inputs, wall_time: None where no report.json says so; missing: inputs without row.
 
-    state: finished, interrupted, or unfinished (a part of the run has left no report). reports: how many report files.
+    state: finished, interrupted, or unfinished (a part of the run has left no report). reports: how many report files. study: of
+    which kind, if rows are those of a study rather than of inputs.
     """
 
     label: str
@@ -97,6 +98,7 @@ class RunFacts:
     versions: dict[str, object]
     peak_memory_bytes: int | None
     notes: tuple[str, ...]
+    study: str = ""
 
     @property
     def unverified(self) -> int:
@@ -109,8 +111,10 @@ class RunFacts:
         return number(self.settings.get("tol"))
 
 
-def gather(label: str, outcomes: Sequence[Outcome], reports: Sequence[tuple[str, Report]], notes: Sequence[str]) -> RunFacts:
-    """Returns the facts of a run from its outcomes and its reports, each with its tag ("" or "-i-of-n")."""
+def gather(
+    label: str, outcomes: Sequence[Outcome], reports: Sequence[tuple[str, Report]], notes: Sequence[str], study: str = ""
+) -> RunFacts:
+    """Returns the facts of a run from its outcomes and its reports, each with its tag ("" or "-i-of-n"); study: of which kind."""
     plain = [report for _, report in reports]
     inputs = sum(count(report.get("inputs")) for report in plain) if plain else None
     shards = _shards(reports)
@@ -150,6 +154,7 @@ def gather(label: str, outcomes: Sequence[Outcome], reports: Sequence[tuple[str,
         versions=_first(plain, "versions"),
         peak_memory_bytes=max(peaks, default=0) or None,
         notes=tuple(notes),
+        study=study,
     )
 
 

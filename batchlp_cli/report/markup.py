@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import re
 from collections.abc import Iterable, Sequence
 
 _UNSHOWN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+SHORT = 16
+"""Letters of a text that a table does not break: every status is shorter."""
+
 _VOID = frozenset({"meta", "link", "br", "hr", "img", "col"})
 
 
@@ -39,14 +43,21 @@ def tag(name: str, /, *content: Markup | str, **attributes: str) -> Markup:
     return Markup(f"<{name}{given}>{joined(*content)}</{name}>")
 
 
+def image(svg: bytes, words: str, caption: str) -> Markup:
+    """Returns a figure that shows an SVG file as an image, in which no browser runs or loads anything."""
+    source = "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
+    return tag("figure", tag("img", src=source, alt=words, style="width:100%;height:auto"), tag("figcaption", caption))
+
+
 def table(headings: Sequence[str], rows: Iterable[Sequence[Markup | str]], caption: str, text_columns: int = 1) -> Markup:
-    """Returns a table with a caption; all columns but the first text_columns hold numbers and stand to the right."""
+    """Returns a table with a caption; all columns but the first text_columns hold numbers and stand to the right. Short texts
+    stand in one line."""
     kinds = ["" if k < text_columns else "n" for k in range(len(headings))]
     head = tag("tr", *(tag("th", h, scope="col", class_=kind) for h, kind in zip(headings, kinds, strict=True)))
     body = []
     for row in rows:
         first = tag("th", row[0], scope="row")
-        rest = (tag("td", cell, class_=kind) for cell, kind in zip(row[1:], kinds[1:], strict=True))
+        rest = (tag("td", cell, class_=kind or "w" * (len(cell) <= SHORT)) for cell, kind in zip(row[1:], kinds[1:], strict=True))
         body.append(tag("tr", first, *rest))
     whole = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
     return tag("div", whole, class_="scroll")

@@ -197,6 +197,13 @@ class Totals:
         self.verified += bool(row["verified"])
         self.readable += row["status"] != Status.UNREADABLE.value
 
+    def add_verified(self, status: str, count: int) -> None:
+        """Counts so many rows that have a verified status."""
+        self.rows += count
+        self.statuses[status] += count
+        self.verified += count
+        self.readable += count
+
     def exit_code(self, fail_on: Iterable[Status] = ()) -> int:
         """Returns 0 when every row has a verified verdict and none has a status to fail on, 3 when nothing was readable."""
         if self.rows == 0 or self.readable == 0:

@@ -8,9 +8,10 @@ from typing import Protocol
 
 from batchlp_cli.report.concerns import Concern, Severity, concerns, headline
 from batchlp_cli.report.facts import QUANTILES, RunFacts
-from batchlp_cli.report.markup import Markup, joined, table, tag
+from batchlp_cli.report.markup import Markup, image, joined, table, tag
 from batchlp_cli.report.occupancy import Occupancy
 from batchlp_cli.report.outcome import Outcome
+from batchlp_cli.report.studied import Study
 from batchlp_cli.report.trace import Trace
 from batchlp_cli.report.words import bytes_in_words, listed, percent, plural, seconds_in_words, value_in_words
 
@@ -36,6 +37,10 @@ class Shown(Protocol):
     @property
     def lanes(self) -> tuple[Occupancy, ...]:
         """Lanes over time, one a report that tells of them."""
+
+    @property
+    def study(self) -> Study | None:
+        """What a study came to, None for a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,9 @@ def sections(run: Shown, pictures: Pictures, prefix: str) -> Iterator[Section]:
     """Yields the parts about a run; prefix makes anchors unique."""
     facts = run.facts
     yield Section(f"{prefix}time", "Where the time went", joined(*_time(facts, pictures)))
+    if run.study is not None:
+        yield from _study(run.study, facts, prefix)
+        return
     yield Section(f"{prefix}members", "Members", joined(*_members(facts, pictures)))
     if run.traces:
         yield Section(f"{prefix}traces", "Residuals against iterations", joined(*_traces(run, pictures)))
@@ -79,6 +87,25 @@ def sections(run: Shown, pictures: Pictures, prefix: str) -> Iterator[Section]:
         yield Section(f"{prefix}failures", "Without a verified answer", _failures(facts))
     yield Section(f"{prefix}rows", "Rows", joined(*_rows(run.outcomes)))
     yield Section(f"{prefix}made", "How it was made", _made(facts))
+
+
+def _study(study: Study, facts: RunFacts, prefix: str) -> Iterator[Section]:
+    headings, rows = study.model_cells()
+    models = table(headings, rows[:MOST_ROWS], _shown(len(rows[:MOST_ROWS]), len(rows), "model"), text_columns=3)
+    drawn = (image(svg, f"Candidates of {name}", f"Candidates of {name}, best first.") for name, svg in study.pictures)
+    yield Section(f"{prefix}models", "Models", joined(models, *drawn))
+    headings, rows = study.found_cells()
+    found = table(
+        headings, rows, f"{_shown(len(rows), study.count, 'row')}; `batchlp report DIR --csv` writes all", text_columns=2
+    )
+    yield Section(f"{prefix}rows", "Columns", found)
+    if facts.failures:
+        yield Section(f"{prefix}failures", "Without a verified answer", _failures(facts))
+    yield Section(f"{prefix}made", "How it was made", _made(facts))
+
+
+def _shown(shown: int, count: int, noun: str) -> str:
+    return plural(count, noun) if shown == count else f"{shown:,} of {plural(count, noun)}"
 
 
 def _where_time_went(facts: RunFacts) -> str:
@@ -93,10 +120,10 @@ def _where_time_went(facts: RunFacts) -> str:
 
 def _tiles(facts: RunFacts) -> Markup:
     inputs = facts.rows if facts.inputs is None else max(facts.inputs, facts.rows)
-    tiles = [(f"{inputs:,}", "inputs"), (f"{facts.verified:,}", "verified answers")]
+    tiles = [(f"{inputs:,}", "rows" if facts.study else "inputs"), (f"{facts.verified:,}", "verified answers")]
     tiles += [(f"{tally.count:,}", tally.status.replace("_", " ")) for tally in facts.tallies[:4]]
     tiles.append((seconds_in_words(facts.wall_time), "wall time"))
-    if facts.wall_time and facts.reports == 1 and facts.rows > facts.kept:
+    if facts.wall_time and facts.reports == 1 and facts.rows > facts.kept and not facts.study:
         rate = (facts.rows - facts.kept) / facts.wall_time
         tiles.append((f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}", "LPs a second, all stages"))
     return tag("ul", *(tag("li", tag("b", number), tag("span", words)) for number, words in tiles), class_="tiles")
@@ -143,7 +170,11 @@ def _members(facts: RunFacts, pictures: Pictures) -> Iterator[Markup]:
 
 def _traces(run: Shown, pictures: Pictures) -> Iterator[Markup]:
     shown = run.traces[:MOST_TRACES]
-    yield _picture(pictures, "traces", "Relative errors at every check; ticks at the foot are restarts.")
+    yield _picture(
+        pictures,
+        "traces",
+        "Relative errors at every check; those below a ten-thousandth of the tolerance are drawn there; ticks are restarts.",
+    )
     rows = [
         (
             *(t.name, f"{t.iteration[-1]:,.0f}", f"{len(t.iteration):,}", f"{t.restarts[-1]:,.0f}"),

@@ -37,6 +37,7 @@ th { font-weight: 400; }
 thead th { font-weight: 600; border-bottom: 1.5px solid var(--faint); vertical-align: bottom; }
 tbody th, td { overflow-wrap: anywhere; max-width: 26rem; min-width: 4.6rem; }
 tbody th { min-width: 5.5rem; }
+td.w { white-space: nowrap; }
 th.n, td.n { text-align: right; white-space: nowrap; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.25rem; font-size: .9rem; }
 dt { color: var(--faint); }

@@ -148,10 +148,14 @@ def _solve(backend: Backend, batch: LPBatch, settings: SolveSettings) -> tuple[f
 
 
 def _take_in(side: Side, seconds: float, judged: Sequence[tuple[Solution, Verdict]], settings: SolveSettings, words: str) -> None:
-    """Adds a repeat to a side. Members without a verdict bring their time up to the limit, spread over the cores."""
+    """Adds a repeat to a side. Members without a verdict bring their time up to the limit, spread over the cores.
+
+    Members in lanes run side by side, so that their times are more than all cores had: each counts with its share of that.
+    """
     failed = {i: solution for i, (solution, verdict) in enumerate(judged) if not verdict.verified}
     limit = settings.time_limit if math.isfinite(settings.time_limit) else 0.0
-    lost = sum(max(0.0, limit - solution.seconds) for solution in failed.values()) / settings.jobs
+    share = min(1.0, seconds * settings.jobs / (sum(solution.seconds for solution, _ in judged) or 1.0))
+    lost = sum(max(0.0, limit - share * solution.seconds) for solution in failed.values()) / settings.jobs
     side.seconds.append((seconds + lost) / len(judged))
     side.failures |= failed.keys()
     side.words = words

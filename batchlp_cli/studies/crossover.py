@@ -51,10 +51,11 @@ class Crossover:
         known = [s for s in sizes if math.isfinite(s.speedup)]
         if not known:
             return "no size has times of both sides, so nothing can be said of a crossover"
-        span = f"{min(s.nonzeros for s in known):,} to {max(s.nonzeros for s in known):,} nonzeros"
+        least, most = min(s.nonzeros for s in known), max(s.nonzeros for s in known)
         if self.at is None:
             winner = first if known[-1].speedup >= 1 else second
-            return f"no crossover in the range: {winner} is faster from {span}"
+            span = f"from {least:,} to {most:,}" if least < most else f"at {least:,}"
+            return f"no crossover in the range: {winner} is faster {span} nonzeros"
         later, earlier = (first, second) if self.grows else (second, first)
         sure = (
             f" (90% of draws: {self.low:,.0f} to {self.high:,.0f})" if self.low is not None else " (uncertain: repeats disagree)"

@@ -224,7 +224,7 @@ class _Course:
         if changed is None or (self.folder is None and self.options.write_model is None):
             return None
         try:
-            data = write_mps(changed).encode("utf-8", "surrogateescape")
+            data = write_mps(replace(changed, name=name)).encode("utf-8", "surrogateescape")
         except ModelError as error:
             self.listen(Note(f"the model with its new bounds is not written: {error}"))
             return None

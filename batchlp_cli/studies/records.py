@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from batchlp_cli.batch import Field
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.report.rows import SCHEMA_VERSION, Row, Source, finite
+from batchlp_cli.report.words import plural
 from batchlp_cli.solution import Status
 from batchlp_cli.studies.branching import BranchResult, Candidate, Child, ChildState
 from batchlp_cli.studies.tightening import Range, TightenResult
@@ -90,7 +91,7 @@ def branch_rows(result: BranchResult, source: Source, digest: str) -> tuple[list
     model |= {"iterations": solution.iterations + sum(s.iterations for s, _ in tries)}
     model |= {"solve_time": round(solution.seconds + sum(s.seconds for s, _ in tries), 6)}
     undecided = sum(not child.verified for child in children)
-    model |= {"reason": verdict.reason or (f"{undecided} children are undecided" if undecided else None)}
+    model |= {"reason": verdict.reason or (f"undecided children: {undecided}" if undecided else None)}
     return rows, model
 
 
@@ -177,7 +178,7 @@ def branch_words(row: Mapping[str, object]) -> str:
         more = f"{len(contenders)} within its uncertainty: {', '.join(contenders[:5])}" if contenders else "proved by the bounds"
         parts.append(f"best {row['best']} ({more})")
     fixings = row["fixings"]
-    parts += [f"{len(fixings)} bounds fixed"] if isinstance(fixings, list) and fixings else []
+    parts += [f"{plural(len(fixings), 'bound')} fixed"] if isinstance(fixings, list) and fixings else []
     notes = row["notes"]
     parts += [note for note in notes if note != NO_CUTS] if isinstance(notes, list) else []
     return "; ".join([*parts, *([str(row["reason"])] if row["reason"] else [])])
@@ -185,7 +186,7 @@ def branch_words(row: Mapping[str, object]) -> str:
 
 def _candidates_words(row: Mapping[str, object]) -> str:
     if row["candidates"] or row["root_value"] is None:
-        return f"{row['candidates']} candidates"
+        return plural(int(str(row["candidates"])), "candidate")
     return "no candidates: " + (
         "no integer column is fractional" if row["integer_columns"] else "the model has no integer columns"
     )
@@ -195,8 +196,9 @@ def tighten_words(row: Mapping[str, object]) -> str:
     """Returns what tightening a model came to, in a sentence."""
     if row["error"]:
         return f"{row['input']}: {row['error']}"
-    parts = [f"{row['input']}: {row['status']}", f"{row['changed_bounds']} bounds changed"]
-    parts += [f"{row['solved']} LPs solved, {row['filtered']} ends filtered, {row['rounds']} rounds"]
+    changed, solved, filtered, rounds = (int(str(row[key])) for key in ("changed_bounds", "solved", "filtered", "rounds"))
+    parts = [f"{row['input']}: {row['status']}", f"{plural(changed, 'bound')} changed"]
+    parts += [f"{plural(solved, 'LP')} solved, {plural(filtered, 'end')} filtered, {plural(rounds, 'round')}"]
     return "; ".join([*parts, *([str(row["reason"])] if row["reason"] else [])])
 
 
@@ -213,7 +215,7 @@ def draw_branching(rows: Sequence[Row], model: Row) -> str | None:
         return None
     sides = [(_gains(row, "down", root), _gains(row, "up", root)) for row in rows]
     drawn = [Gains(str(row["column"]), *both, bool(row["contender"])) for row, both in zip(rows, sides, strict=True)]
-    about = f"{model['name']}: {len(rows)} candidates, best first; the root's value is {number_text(root)}"
+    about = f"{model['name']}: {plural(len(rows), 'candidate')}, best first; the root's value is {number_text(root)}"
     words = {True: "; a star marks those that might be better than the first", False: ""}
     return draw_candidates(drawn, "candidates", about + words[any(g.unsure for g in drawn)])
 
@@ -229,7 +231,7 @@ def _gains(row: Row, side: str, root: float) -> tuple[float, float] | str:
     return low, math.inf if high is None else max(low, high)
 
 
-_SIDES = ("bound", "value", "state")
+_SIDES = ("bound", "state")
 BRANCH_LAYOUT = Layout(
     BRANCH_FIELDS,
     {"input": "input", "column": "column", "x": "x", "place": "place", "score": "score", "score_upper": "at most"}

@@ -14,20 +14,21 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from batchlp_cli.backends.auto.cost import Profile
-from batchlp_cli.backends.auto.memory import Memory
 from batchlp_cli.backends.auto.policy import PolicyParameters
+from batchlp_cli.backends.auto.rates import Memory
 from batchlp_cli.backends.auto.steering import TICK, Steering
 from batchlp_cli.backends.auto.stint import Purpose, Stint
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import BackendMissing
+from batchlp_cli.optima import Claim, Optima
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import SETTLED, Solution, Status
 
 if TYPE_CHECKING:
     from batchlp_cli.backends.pdhg.solve import PdhgBackend
 
-Claim = tuple[bool, int, int, Solution]  # (from lanes, batch, member, claim)
+Claimed = tuple[bool, int, Claim]  # (from lanes, batch, claim)
 
 
 class Joint:
@@ -52,7 +53,7 @@ class Joint:
         self.starts = [warm_start] * len(batches)
         self.stint: Stint | None = None
         self._load_lanes = load_lanes
-        self._events: SimpleQueue[Claim | Stint | BaseException] = SimpleQueue()
+        self._events: SimpleQueue[Claimed | Stint | BaseException] = SimpleQueue()
         self._open = [set(range(len(batch))) for batch in batches]
         self._left = sum(map(len, batches))
         self._earlier: defaultdict[tuple[int, int], tuple[Solution, ...]] = defaultdict(tuple)
@@ -73,8 +74,8 @@ class Joint:
         """Lets lanes take all members, batch after batch, and HiGHS only what they give up."""
         self._steering.give_all_to_lanes()
 
-    def run(self) -> Iterator[tuple[int, int, Solution]]:
-        """Yields (batch, member, claim) once for every member."""
+    def run(self) -> Iterator[tuple[int, Claim]]:
+        """Yields (batch, claim) until every member had one, for one member or for several at once."""
         try:
             if not self._steering.lanes_first:
                 self.start_highs()
@@ -172,8 +173,8 @@ class Joint:
 
     def _drive_highs(self) -> None:
         try:
-            for k, member, claim in self.highs.run(self):
-                self._events.put((False, k, member, claim))
+            for k, claim in self.highs.run(self):
+                self._events.put((False, k, claim))
         except BaseException as error:  # raised where the claims are awaited
             self._events.put(error)
 
@@ -205,7 +206,7 @@ class Joint:
             if lanes is not None and not self._closed:
                 batch, start = self.batches[stint.k], self.starts[stint.k]
                 for member, claim in lanes.solve_fed(batch, self.settings, stint, stint.tiles, start):
-                    self._events.put((True, stint.k, member, claim))
+                    self._events.put((True, stint.k, (member, claim)))
         except BackendMissing as error:
             if self._steering.lanes_first:  # lanes were asked for by name
                 self._events.put(error)
@@ -215,8 +216,26 @@ class Joint:
             self._events.put(error)
         self._events.put(stint)
 
-    def _settle(self, from_lanes: bool, k: int, member: int, claim: Solution) -> Iterator[tuple[int, int, Solution]]:
-        """Yields a claim that is the answer; keeps one that is not, while the other side goes on or takes over."""
+    def _settle(self, from_lanes: bool, k: int, claim: Claim) -> Iterator[tuple[int, Claim]]:
+        """Yields claims that are answers; keeps those that are not, while the other side goes on or takes over."""
+        if not isinstance(claim, Optima):
+            yield from self._settle_one(from_lanes, k, *claim)
+        elif self._only_highs_had(k, claim):
+            self.starts[k] = self.starts[k] or claim.take([0]).solutions(self.batches[k])[0][1]
+            self._open[k].difference_update(claim.members.tolist())
+            self._left -= len(claim)
+            yield k, claim
+        else:
+            for member, solution in claim.solutions(self.batches[k]):
+                yield from self._settle_one(from_lanes, k, member, solution)
+
+    def _only_highs_had(self, k: int, claim: Optima) -> bool:
+        """Tells whether members are open, and lanes neither have one of them nor gave one up."""
+        members = claim.members.tolist()
+        lanes_had = self._earlier or any(self._lanes_have(k, member) for member in members)
+        return not lanes_had and self._open[k].issuperset(members)
+
+    def _settle_one(self, from_lanes: bool, k: int, member: int, claim: Solution) -> Iterator[tuple[int, Claim]]:
         stint = self.stint
         if from_lanes and stint is not None:
             if claim.status in SETTLED:
@@ -242,7 +261,7 @@ class Joint:
         self._open[k].discard(member)
         self._left -= 1
         earlier = self._earlier.pop((k, member), ())
-        yield k, member, replace(claim, earlier=earlier) if earlier else claim
+        yield k, (member, replace(claim, earlier=earlier) if earlier else claim)
 
     def _gave_up(self, claim: Solution) -> bool:
         """Tells whether lanes came to no answer; a limit that the user set is one."""

@@ -27,19 +27,20 @@ class PolicyParameters:
     """Constants of the choice; seconds unless said otherwise.
 
     least_members: members of a batch that lanes are tried for (default 8). worth: what the rest of a batch must take HiGHS
-    for lanes to be loaded, which takes a third of a second (default 0.7). worth_loaded: what it must take for lanes that are
+    for lanes to be loaded, which takes a core 0.4 s (default 1.2). worth_loaded: what it must take for lanes that are
     loaded to be tried (default 0.3). least_iterations: a member takes no
     fewer in lanes, as a rule (default 200: the medians of our tables lie above). probe_members: lanes of a probe (default 8).
     probe_share: of the time that the rest would take HiGHS, what a probe may take (default 0.06), but at least least_probe
     (default 0.25). widening: how much cheaper a member is in a full tile than in a probe's (default 1.25, measured 1.1 to
-    1.7). warming: how much faster the last basis may make a member than a cold start, of which the first is one (default 4).
+    1.7). warming: how much faster the last basis may make a member than a cold start, of which the first is one (default 4);
+    settling: how much faster members may become than the first of either kind (default 1.5).
     clearly: ratio of costs from which one side takes all (default 1.2). race_after: time in HiGHS after which an idle core
     races a member (default 1). patience: time after which a busy core does (default 10). late: ratio to what was predicted
     at which lanes have broken their promise (default 1.5).
     """
 
     least_members: int = 8
-    worth: float = 0.7
+    worth: float = 1.2
     worth_loaded: float = 0.3
     least_iterations: int = 200
     probe_members: int = 8
@@ -47,6 +48,7 @@ class PolicyParameters:
     least_probe: float = 0.25
     widening: float = 1.25
     warming: float = 4.0
+    settling: float = 1.5
     clearly: float = 1.2
     race_after: float = 1.0
     patience: float = 10.0

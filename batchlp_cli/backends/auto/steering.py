@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from batchlp_cli.backends.auto.cost import Profile
-from batchlp_cli.backends.auto.memory import Rates
 from batchlp_cli.backends.auto.policy import (
     PolicyParameters,
     Rest,
@@ -20,6 +19,7 @@ from batchlp_cli.backends.auto.policy import (
     race_is_due,
     who_takes_rest,
 )
+from batchlp_cli.backends.auto.rates import Rates
 from batchlp_cli.backends.auto.stint import Purpose, Stint
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.batch import LPBatch
@@ -160,8 +160,11 @@ class Steering:
             return Rest(course.waiting, course.seconds_a_member, jobs)
         if recalled is not None and recalled.same_matrix:
             return Rest(course.waiting, recalled.highs, jobs)
+        if course.has_both_modes and course.seconds_a_member is not None:
+            return Rest(course.waiting, course.seconds_a_member / self._parameters.settling, jobs, measured=False)
         now = time.perf_counter()
-        longest = max((now - when for when in course.at_work().values()), default=0.0)
+        ready = self._books.highs.ready_since or now  # workers that still start take longer than a small batch
+        longest = max((now - max(when, ready) for when in course.at_work().values()), default=0.0)
         guess = max(longest, course.seconds_a_member or 0.0) / self._parameters.warming
         return Rest(course.waiting, guess, jobs, measured=False)
 
@@ -250,6 +253,8 @@ class Steering:
             self._books.stop_stint()
         elif stint.waiting == 0 and lanes.tiles_at_work < self._books.jobs:
             self._help(stint, now)
+        else:
+            self._grow(stint)
 
     def _weigh(self, stint: Stint, seconds: float) -> bool:
         """Lets a probe that has won go on with the rest, ends one that has lost; tells whether that could be decided."""
@@ -261,7 +266,7 @@ class Steering:
                 self._stages[k], self.words[k] = stage, words
                 self._take_in(k, likely)
                 stint.go_on(self._books.jobs, seconds + self._time_of(k, self._books.jobs))
-                lanes.grow(self._books.jobs)
+                self._grow(stint)
                 return True
         if stint.taken and is_hopeless(p, rest, least):
             self._stages[k], self.words[k] = who_takes_rest(p, rest, least, "or more by a probe")
@@ -270,17 +275,25 @@ class Steering:
             return True
         return False
 
+    def _grow(self, stint: Stint) -> None:
+        """Lets lanes that take over a batch have the cores that HiGHS is done with."""
+        lanes, free = self._books.lanes, self._books.jobs - self._books.highs.busy
+        tiles = max(1, min(stint.tiles, free))
+        if lanes is not None and stint.waiting and (tiles > lanes.tiles_at_work or not stint.grown):
+            stint.grown = True
+            lanes.grow(tiles)
+
     def _time_of(self, k: int, tiles: int) -> float:
         """Returns the seconds in which a first round of members should be through the lanes."""
         return self._costs[k] * min(64.0, self._books.highs.courses[k].waiting / tiles)
 
     def _help(self, stint: Stint, now: float) -> None:
-        """Races the member that lanes have had longest, once it has taken longer than HiGHS would."""
+        """Races the member that lanes have had longest on an idle core, once it has taken longer than HiGHS would."""
         course = self._books.highs.courses[stint.k]
         if course.has_waiting or len(course.at_work()) >= self._books.jobs - 1:
             return
         highs = course.seconds_a_member or float("inf")
-        slow = [(when, member) for member, when in list(stint.held.items()) if now - when > stint.expected + 2 * highs]
+        slow = [(when, member) for member, when in list(stint.held.items()) if now - when > 2 * highs]
         for _, member in sorted(slow)[:1]:
             if (stint.k, member) not in self._raced:
                 self._raced.add((stint.k, member))
@@ -293,8 +306,7 @@ class Steering:
         """Leaves HiGHS the cores that lanes do not use, and one for what it was handed."""
         allowed = self._books.jobs
         if self._books.stint is not None or self._books.loading:
-            lanes = self._books.lanes
-            allowed -= max(1, lanes.tiles_at_work if lanes is not None else 1)
+            allowed -= self._tiles()
         courses = self._books.highs.courses
         if allowed < 1 and self._books.loading:
             allowed = 1  # of one core
@@ -305,3 +317,10 @@ class Steering:
             self.allowed = allowed
             if more:
                 self._books.highs.wake()
+
+    def _tiles(self) -> int:
+        """Returns how many cores lanes have, or will have as soon as HiGHS is done with them."""
+        lanes, stint = self._books.lanes, self._books.stint
+        if stint is not None and stint.purpose is Purpose.WORK and stint.waiting:
+            return stint.tiles
+        return max(1, lanes.tiles_at_work if lanes is not None else 1)

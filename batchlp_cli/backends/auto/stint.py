@@ -42,6 +42,7 @@ class Stint:
         self.iterations: list[int] = []  # of the members that came to an answer
         self.expected = self.budget = float("inf")
         self.ended = False
+        self.grown = most is None  # lanes are as many as the work asks for, not a probe
         self._course, self._most = course, most
         self._given = None if given is None else deque(given)
 

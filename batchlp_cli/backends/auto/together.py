@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from batchlp_cli.backends.auto.cost import Profile, load_profile
 from batchlp_cli.backends.auto.joint import Joint
-from batchlp_cli.backends.auto.memory import Memory
 from batchlp_cli.backends.auto.policy import PolicyParameters
+from batchlp_cli.backends.auto.rates import Memory
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import BackendMissing
+from batchlp_cli.optima import Claim, one_by_one
 from batchlp_cli.settings import Device, SolveSettings
 from batchlp_cli.solution import Solution
 
@@ -60,16 +61,20 @@ class AutoBackend:
         self, batch: LPBatch, settings: SolveSettings, warm_start: Solution | None = None
     ) -> Iterator[tuple[int, Solution]]:
         """Yields (member, claim) once for every member as members finish; see `Backend.solve`."""
-        for _, member, claim in self._run([batch], settings, warm_start):
+        for _, member, claim in one_by_one(self._run([batch], settings, warm_start), [batch]):
             yield member, claim
 
     def solve_many(self, batches: Sequence[LPBatch], settings: SolveSettings) -> Iterator[tuple[int, int, Solution]]:
         """Yields (batch, member, claim) once for every member of every batch; see `Backend.solve_many`."""
+        yield from one_by_one(self._run(batches, settings, None), batches)
+
+    def solve_together(self, batches: Sequence[LPBatch], settings: SolveSettings) -> Iterator[tuple[int, Claim]]:
+        """Yields (batch, claims) until every member of every batch had one; see `Backend.solve_together`."""
         yield from self._run(batches, settings, None)
 
     def _run(
         self, batches: Sequence[LPBatch], settings: SolveSettings, warm_start: Solution | None
-    ) -> Iterator[tuple[int, int, Solution]]:
+    ) -> Iterator[tuple[int, Claim]]:
         lanes = None if settings.careful or not lanes_are_installed() else lambda: self._load_lanes(settings)
         before = self._joint
         memory = self._memory if lanes is not None and not self._lanes_first else None

@@ -6,6 +6,7 @@ they save none, members of a wide LP are sifted, while that saves time.
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass, field, replace
 
@@ -13,8 +14,9 @@ import numpy as np
 
 from batchlp_cli.backends.highs.session import Mode, Session
 from batchlp_cli.backends.highs.sharing import Bunch, SharedBasis
-from batchlp_cli.backends.highs.sifting import Prices, Sifted, Sifter, suits
+from batchlp_cli.backends.highs.sifting import Sifter, suits
 from batchlp_cli.batch import Changes, Indices
+from batchlp_cli.optima import Optima
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Solution, Status
@@ -23,6 +25,7 @@ MOST_BASES = 64
 MOST_ROWS = 5000  # bases of larger models are not factored: one costs more than it may save
 TRIALS = 8  # new bases that are tried before it is asked whether they pay
 RARELY = 16  # then every so many members, where they do not
+LOADING = 1.0  # seconds in the solver after which scipy is loaded, which bases and sifting need: three times what that takes
 METHOD = "simplex shared basis"
 
 
@@ -39,25 +42,10 @@ class ChunkTask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkAnswer:
-    """claims: of the members that a solver solved; sifted: of those that it solved over a few columns. shared: [s] the others,
-    x: [s, n], basis: [s] rows of y [b, m] and r [b, n]; seconds: what each of them took."""
+    """claims: of the members that a solver solved one by one; optima: of the others. All by their numbers in the chunk."""
 
     claims: list[tuple[int, Solution]]
-    shared: Indices
-    x: Vector
-    basis: Indices
-    y: Vector
-    r: Vector
-    seconds: float
-    sifted: list[Sifted] = field(default_factory=list)
-
-    def solutions(self, prices: Prices, changes: Changes) -> list[tuple[int, Solution]]:
-        """Returns the claim of every member; prices: of the batch, changes: of the chunk."""
-        found = [*self.claims, *(answer for part in self.sifted for answer in part.solutions(prices, changes))]
-        for member, x, k in zip(self.shared.tolist(), self.x, self.basis.tolist(), strict=True):
-            claim = Solution(Status.OPTIMAL, x=x, y=self.y[k], r=self.r[k], seconds=self.seconds, backend="highs", method=METHOD)
-            found.append((member, claim))
-        return found
+    optima: list[Optima]
 
 
 @dataclass(slots=True, eq=False)
@@ -87,17 +75,18 @@ class ChunkSolver:
         self._base, self._settings = base, settings
         self._known: list[_Known] = []
         self._solve_seconds = 1e-3  # of a member in the solver, of late
+        self._all_seconds = 0.0  # of all members in the solver
         self._new, self._spent, self._saved = 0, 0.0, 0.0
         self._skipped = 0
         self._sifter = Sifter(base, settings) if suits(base, settings) else None
 
     def solve(self, session: Session, changes: Changes, members: int, mode: Mode) -> ChunkAnswer:
         """Returns the claims of all members."""
-        bunch = Bunch.of(self._base, changes, members) if self._base.m <= MOST_ROWS else None
+        bunch = Bunch.of(self._base, changes, members) if self._base.m <= MOST_ROWS and self._may_load() else None
         left: Indices = np.arange(members, dtype=np.int64)
         found = _Found()
         claims: list[tuple[int, Solution]] = []
-        sifted: list[Sifted] = []
+        sifted: list[Optima] = []
         started = time.perf_counter()
         if bunch is not None:
             for known in sorted(self._known, key=lambda k: -k.share):
@@ -105,7 +94,8 @@ class ChunkSolver:
                     left, _ = self._try(known, bunch, left, found)
         sharing = time.perf_counter() - started
         while left.size:
-            if claims and self._sifter is not None and self._sifter.pays(self._solve_seconds) and not self._sharing_pays(bunch):
+            if claims and self._sifts() and not self._sharing_pays(bunch):
+                assert self._sifter is not None
                 parts, stuck, left = self._sifter.solve(changes, left)
                 sifted += parts
                 claims += [(k, session.solve(changes.of_member(k), mode, self._settings)) for k in stuck.tolist()]
@@ -115,6 +105,7 @@ class ChunkSolver:
             claim = session.solve(changes.of_member(member), mode, self._settings, want_basis=explores)
             claims.append((member, claim))
             self._solve_seconds += 0.1 * (claim.seconds - self._solve_seconds)
+            self._all_seconds += claim.seconds
             if self._sifter is not None:
                 self._sifter.note(claim)
             if explores and bunch is not None and claim.status is Status.OPTIMAL and claim.basis is not None:
@@ -122,6 +113,14 @@ class ChunkSolver:
                 left = self._learn(claim, bunch, left, found)
                 sharing += time.perf_counter() - begun
         return self._answer(claims, sifted, found, sharing)
+
+    def _may_load(self) -> bool:
+        """Tells whether scipy is loaded, or worth loading by now."""
+        return self._all_seconds >= LOADING or "scipy.sparse" in sys.modules
+
+    def _sifts(self) -> bool:
+        """Tells whether members are sifted now."""
+        return self._sifter is not None and self._may_load() and self._sifter.pays(self._solve_seconds)
 
     def _sharing_pays(self, bunch: Bunch | None) -> bool:
         """Tells whether the basis of every member is tried on the others."""
@@ -165,16 +164,12 @@ class ChunkSolver:
         known.note(hits.size, left.size, time.perf_counter() - begun)
         return left[~fits], int(hits.size)
 
-    def _answer(self, claims: list[tuple[int, Solution]], sifted: list[Sifted], found: _Found, seconds: float) -> ChunkAnswer:
-        m, n = self._base.m, self._base.n
-        count = sum(part.size for part in found.members)
-        return ChunkAnswer(
-            claims=[(member, replace(claim, basis=None)) for member, claim in claims],
-            shared=np.concatenate([*found.members, np.zeros(0, dtype=np.int64)]),
-            x=np.concatenate([*found.points, np.zeros((0, n))]),
-            basis=np.repeat(np.arange(len(found.bases)), [part.size for part in found.members]),
-            y=np.array([basis.y for basis in found.bases]).reshape(-1, m),
-            r=np.array([basis.r for basis in found.bases]).reshape(-1, n),
-            seconds=seconds / count if count else 0.0,
-            sifted=sifted,
-        )
+    def _answer(self, claims: list[tuple[int, Solution]], sifted: list[Optima], found: _Found, seconds: float) -> ChunkAnswer:
+        own = [(member, replace(claim, basis=None)) for member, claim in claims]
+        if not found.members:
+            return ChunkAnswer(own, sifted)
+        members = np.concatenate(found.members)
+        y = np.repeat([basis.y for basis in found.bases], [part.size for part in found.members], axis=0)
+        none = np.zeros(members.size, dtype=np.int64)
+        shared = Optima(members, np.concatenate(found.points), y, none, seconds / members.size, "highs", METHOD)
+        return ChunkAnswer(own, [*sifted, shared])

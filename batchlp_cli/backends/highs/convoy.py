@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
+import pickle
 import time
 from functools import partial
 from typing import cast
 
-from batchlp_cli.backends.highs.chunk import ChunkAnswer, ChunkTask
+import numpy as np
+
+from batchlp_cli.backends.highs.chunk import METHOD, ChunkAnswer, ChunkTask
 from batchlp_cli.backends.highs.course import Course
 from batchlp_cli.backends.highs.session import Mode
-from batchlp_cli.backends.highs.sifting import Prices
 from batchlp_cli.batch import LPBatch
+from batchlp_cli.optima import Claim
 from batchlp_cli.processes import Ending, Outcome, Task
 from batchlp_cli.settings import SolveSettings
-from batchlp_cli.solution import Solution
 
 LEAST = 64  # members of a batch that travels in chunks
 MOST = 512  # members of a chunk
 CHUNK_SECONDS = 0.2  # that a chunk may take, as its members are measured alone
 CHUNK_BYTES = 60_000  # of a task, so that it fits into the pipe of a worker that is still busy
-CHANGE_BYTES = 25
+SAMPLE = 64  # members whose changes tell how large a task is
 
 
 class Convoy:
@@ -31,7 +33,9 @@ class Convoy:
         self._id, self._batch, self._jobs = batch_id, batch, jobs
         self._out: dict[tuple[int, ...], float] = {}  # chunks that workers have, with the time at which each was given
         self._shared, self._sifted = 0, 0
-        self._prices = Prices(batch.base)
+        self._back, self._seconds = 0, 0.0  # members that came back in chunks, and what workers took for them
+        sample = np.linspace(0, len(batch) - 1, min(SAMPLE, len(batch))).astype(np.int64)
+        self._bytes = 1 + len(pickle.dumps(batch.changes.take(sample))) // sample.size  # of a member in a task
 
     @staticmethod
     def suits(batch: LPBatch, settings: SolveSettings) -> bool:
@@ -55,15 +59,14 @@ class Convoy:
         waiting, seconds = self.course.waiting, self.course.seconds_a_member
         if seconds is None:
             return 0
-        each = CHANGE_BYTES * max(1, len(self._batch.changes) // len(self._batch))
-        return min(MOST, waiting // (2 * self._jobs), int(CHUNK_SECONDS / max(seconds, 1e-5)), CHUNK_BYTES // each)
+        return min(MOST, waiting // (2 * self._jobs), int(CHUNK_SECONDS / max(seconds, 1e-5)), CHUNK_BYTES // self._bytes)
 
     def _payload(self, members: list[int], mode: Mode, slot: int, fresh: bool) -> ChunkTask:
         opening = self.course.opening_for(slot, fresh)
         return ChunkTask(self._id, self._batch.changes.take(members), len(members), mode, opening)
 
-    def take_in(self, outcome: Outcome) -> list[tuple[int, Solution]]:
-        """Returns members and their claims."""
+    def take_in(self, outcome: Outcome) -> list[Claim]:
+        """Returns what is claimed of members."""
         what = cast(tuple[int, object], outcome.key)[1]
         if isinstance(what, int):
             answer = self.course.take_in(outcome)
@@ -74,11 +77,13 @@ class Convoy:
             for member in members:
                 self.course.give_back(member)
             return []
+        self._back, self._seconds = self._back + len(members), self._seconds + outcome.seconds
         answers = cast(ChunkAnswer, outcome.value)
-        self._shared += answers.shared.size
-        self._sifted += sum(part.members.size for part in answers.sifted)
-        claims = answers.solutions(self._prices, self._batch.changes.take(members))
-        return [(members[k], claim) for k, claim in claims]
+        for part in answers.optima:
+            self._shared += len(part) if part.method == METHOD else 0
+            self._sifted += len(part) if part.method != METHOD else 0
+        own = ((members[k], claim) for k, claim in answers.claims)
+        return [*own, *(part.renumbered(members) for part in answers.optima if len(part))]
 
     def leave(self, slot: int) -> None:
         """Notes that a worker went on to another batch."""
@@ -100,9 +105,14 @@ class Convoy:
         return self.course.is_measured
 
     @property
+    def has_both_modes(self) -> bool:
+        """Tells whether a member was timed in each mode."""
+        return self.course.has_both_modes
+
+    @property
     def seconds_a_member(self) -> float | None:
-        """Mean time of a member in the faster mode so far, None before the first."""
-        return self.course.seconds_a_member
+        """Mean time of a member in chunks so far; before the first in the faster mode, None before that."""
+        return self._seconds / self._back if self._back else self.course.seconds_a_member
 
     def withdraw(self) -> int | None:
         """Takes a member from the end of those that wait, as `Course.withdraw` does."""

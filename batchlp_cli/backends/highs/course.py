@@ -120,6 +120,11 @@ class Course:
         return self._trial.decided is not None
 
     @property
+    def has_both_modes(self) -> bool:
+        """Tells whether a member was timed in each mode."""
+        return self._trial.has_both
+
+    @property
     def mode(self) -> Mode | None:
         """The mode that was measured to be faster, None while that is open."""
         return self._trial.decided

@@ -11,6 +11,7 @@ from batchlp_cli.backends.highs.course import Course
 from batchlp_cli.backends.highs.session import Mode
 from batchlp_cli.backlog import Backlog
 from batchlp_cli.batch import LPBatch
+from batchlp_cli.optima import Claim, one_by_one
 from batchlp_cli.processes import Task, WorkerPool
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Basis, Solution
@@ -58,11 +59,15 @@ class HighsBackend:
     ) -> Iterator[tuple[int, Solution]]:
         """Yields (member, claim) once for every member as members finish; see `Backend.solve`."""
         self.open([batch], settings, warm_start.basis if warm_start is not None else None)
-        for _, member, claim in self.run():
+        for _, member, claim in one_by_one(self.run(), [batch]):
             yield member, claim
 
     def solve_many(self, batches: Sequence[LPBatch], settings: SolveSettings) -> Iterator[tuple[int, int, Solution]]:
         """Yields (batch, member, claim) once for every member of every batch; see `Backend.solve_many`."""
+        yield from one_by_one(self.solve_together(batches, settings), batches)
+
+    def solve_together(self, batches: Sequence[LPBatch], settings: SolveSettings) -> Iterator[tuple[int, Claim]]:
+        """Yields (batch, claims) until every member of every batch had one; see `Backend.solve_together`."""
         self.open(batches, settings)
         yield from self.run()
 
@@ -70,7 +75,7 @@ class HighsBackend:
         """Yields (member, claim) once for every member, going from its optimal solution to a basic one."""
         self._first, self._batches, self._backlog = self._batches, self._batches + 1, None
         self.courses = [Course(self._first, batch, settings, None, want_basis=True, starts=starts)]
-        for _, member, claim in self.run():
+        for _, member, claim in one_by_one(self.run(), [batch]):
             yield member, claim
 
     def open(self, batches: Sequence[LPBatch], settings: SolveSettings, basis: Basis | None = None) -> None:
@@ -86,8 +91,8 @@ class HighsBackend:
         chunks = not self._want_basis and self._mode is None and Convoy.suits(batch, settings)
         return Convoy(course, number, batch, self._jobs) if chunks else course
 
-    def run(self, reins: Reins | None = None) -> Iterator[tuple[int, int, Solution]]:
-        """Yields (batch, member, claim) for the members of the open batches as they finish.
+    def run(self, reins: Reins | None = None) -> Iterator[tuple[int, Claim]]:
+        """Yields (batch, claim) for the members of the open batches as they finish, for one or for several members at once.
 
         With reins a run may be steered from another thread: `courses` tell who is at work and let members be withdrawn
         and given back; `wake` makes the run look again; `cancel` stops a member, which then has no claim.
@@ -100,7 +105,7 @@ class HighsBackend:
                 continue  # left over from a run that was given up
             course = self.courses[k]
             answers = course.take_in(outcome) if isinstance(course, Convoy) else [course.take_in(outcome)]
-            yield from ((k, *answer) for answer in answers if answer is not None)
+            yield from ((k, answer) for answer in answers if answer is not None)
 
     def cancel(self, k: int, member: int) -> None:
         """Stops the work at a member of the run's batch k; from any thread."""
@@ -109,6 +114,16 @@ class HighsBackend:
     def wake(self) -> None:
         """Makes the run ask its reins again; from any thread."""
         self._pool.wake()
+
+    @property
+    def busy(self) -> int:
+        """Number of workers that have work; from any thread."""
+        return self._pool.busy
+
+    @property
+    def ready_since(self) -> float | None:
+        """time.perf_counter() at which the first worker was there; None: members that were given out still wait for it."""
+        return self._pool.ready_since
 
     def choices(self) -> list[str]:
         """Returns for each batch of the last run whether members started warm or cold, with what was measured."""

@@ -84,8 +84,7 @@ class SharedBasis:
                 raise ValueError(str(error)) from error
         cost = np.r_[base.c, np.zeros(m)]
         self.y: Vector = np.asarray(self._factor.solve(cost[self._basic], "T"), dtype=np.float64)  # type: ignore[call-overload]
-        self.r: Vector = base.c - base.A.T @ self.y
-        self._price = np.r_[self.r, self.y]  # of a slack: 0 - (-1) y
+        self._price = np.r_[base.c - base.A.T @ self.y, self.y]  # of a slack: 0 - (-1) y
         self._price_slack = TOLERANCE * (1 + np.abs(cost).max(initial=0.0))
         self._low, self._high = np.r_[base.col_lower, base.row_lower], np.r_[base.col_upper, base.row_upper]
         self._at = self._values(self._low, self._high, slice(None))

@@ -13,12 +13,12 @@ combining interior point and simplex methods, Operations Research 40 (1992), sec
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 
 from batchlp_cli.backends.highs.session import Mode, Session, feasibility_tolerance
 from batchlp_cli.batch import Changes, Field, Indices
+from batchlp_cli.optima import Optima
 from batchlp_cli.problem import LinearProgram, Mask, Vector
 from batchlp_cli.products import Matrix
 from batchlp_cli.settings import SolveSettings
@@ -41,54 +41,14 @@ def suits(base: LinearProgram, settings: SolveSettings) -> bool:
 
 
 class Prices:
-    """Reduced costs of one batch's members from their row duals."""
+    """Reduced costs from row duals."""
 
     def __init__(self, base: LinearProgram) -> None:
         self._cost, self._matrix = base.c, Matrix(base.rows)
 
-    def of(self, y: Vector, changes: Changes | None = None) -> Vector:
-        """Returns c - A.T @ y for every row of y [s, m]: [s, n]. changes: of those members, numbered 0, 1, ...; None for none."""
-        priced = self._matrix.transposed_times(y)
-        r: Vector = self._cost - priced
-        if changes is not None:
-            of_cost = changes.field == Field.COST
-            place = changes.member[of_cost], changes.index[of_cost]
-            r[place] = changes.value[of_cost] - priced[place]
-        return r
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sifted:
-    """Optimal members of one block: x is `rest` [n] but for the columns `used` [k].
-
-    members: [s]; values: [s, k], y: [s, m] float64; iterations: [s]; seconds: what each of them took. Reduced costs are made of y
-    where they are wanted: they would be most of what a worker sends.
-    """
-
-    members: Indices
-    rest: Vector
-    used: Indices
-    values: Vector
-    y: Vector
-    iterations: Indices
-    seconds: float
-
-    def solutions(self, prices: Prices, changes: Changes) -> list[tuple[int, Solution]]:
-        """Returns the claim of every member; changes: those of the chunk that the members are numbered in."""
-        points = np.repeat(self.rest[None, :], self.members.size, axis=0)
-        points[:, self.used] = self.values
-        each = zip(
-            self.members.tolist(),
-            points,
-            self.y,
-            prices.of(self.y, changes.take(self.members)),
-            self.iterations.tolist(),
-            strict=True,
-        )
-        return [(member, self._claim(x, y, r, iterations)) for member, x, y, r, iterations in each]
-
-    def _claim(self, x: Vector, y: Vector, r: Vector, iterations: int) -> Solution:
-        return Solution(Status.OPTIMAL, x, y, r, None, None, iterations, self.seconds, "highs", METHOD)
+    def of(self, y: Vector) -> Vector:
+        """Returns c - A.T @ y for every row of y [s, m] at the base's costs: [s, n]."""
+        return self._cost - self._matrix.transposed_times(y)
 
 
 class Sifter:
@@ -120,11 +80,11 @@ class Sifter:
         """Tells whether sifting is worth a try: optima are known, and it took less than `seconds` a member so far."""
         return self._rest is not None and (self._blocks < TRIALS or self._seconds < seconds)
 
-    def solve(self, changes: Changes, left: Indices) -> tuple[list[Sifted], Indices, Indices]:
+    def solve(self, changes: Changes, left: Indices) -> tuple[list[Optima], Indices, Indices]:
         """Returns what a block of the members `left` came to, its members that need a solver of the whole, and those behind."""
         begun = time.perf_counter()
         block = left[: BLOCK if self._blocks >= TRIALS else FIRST]
-        found: list[Sifted] = []
+        found: list[Optima] = []
         given_up: list[Indices] = []
         waiting = block
         for _ in range(ROUNDS):
@@ -163,7 +123,7 @@ class Sifter:
         small = self._used.sum() <= MOST * self._base.n
         self._restricted = _Restricted(self._base, self._used.copy(), self._rest, self._prices) if small else None
 
-    def _round(self, changes: Changes, members: Indices) -> tuple[Sifted, Indices, Indices]:
+    def _round(self, changes: Changes, members: Indices) -> tuple[Optima, Indices, Indices]:
         """Solves members over the columns in use: those that prices settle, those with wrong prices, those without an optimum.
 
         The columns with wrong prices are then in use. changes: of these members, numbered 0, 1, ...
@@ -183,14 +143,17 @@ class Sifter:
         if wrong.any():
             self._use(np.flatnonzero(wrong.any(axis=0)))
         own = members[optimal]
-        sifted = Sifted(
+        each = (time.perf_counter() - begun) / max(1, members.size)
+        sifted = Optima(
             own[settled],
-            restricted.rest,
-            restricted.columns,
             values[settled],
             y[settled],
             iterations[settled],
-            (time.perf_counter() - begun) / max(1, members.size),
+            each,
+            "highs",
+            METHOD,
+            used=restricted.columns,
+            rest=restricted.rest,
         )
         return sifted, own[~settled], members[~optimal]
 

@@ -52,6 +52,11 @@ class ModeTrial:
         timed = [t.mean for mode, t in self._timings.items() if t.timed and self.decided in (None, mode)]
         return min(timed, default=None)
 
+    @property
+    def has_both(self) -> bool:
+        """Tells whether a member was timed in each mode."""
+        return all(timing.timed for timing in self._timings.values())
+
     def record(self, assigned: Mode, method: str = "", seconds: float = 0.0) -> None:
         """Takes in a member that came back: how it really was solved (empty: it was not) and how long that took."""
         self._timings[assigned].out -= self.decided is None

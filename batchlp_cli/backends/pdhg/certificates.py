@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import lsmr
 
 from batchlp_cli.backends.pdhg.kernels.base import Direction, Measured
 from batchlp_cli.matrix import Csr
@@ -175,6 +174,8 @@ class Prover:
         """Returns a least-squares solution of A z = b, the least if there are many."""
         if 0 in A.shape or A.nnz == 0 or not b.any():
             return np.zeros(A.shape[1])
+        from scipy.sparse.linalg import lsmr  # late: a tenth of a second, for rare proofs
+
         solution: Vector = lsmr(A, b, atol=1e-16, btol=1e-16, conlim=0, maxiter=self._parameters.passes)[0]
         return solution
 

@@ -14,6 +14,7 @@ import numpy as np
 from batchlp_cli.backends.pdhg import termination
 from batchlp_cli.backends.pdhg.certificates import Prover
 from batchlp_cli.backends.pdhg.kernels.base import Kernel
+from batchlp_cli.backends.pdhg.mending import mended_points
 from batchlp_cli.backends.pdhg.parameters import PdhgParameters
 from batchlp_cli.backends.pdhg.polish import Point, best_point, repair
 from batchlp_cli.backends.pdhg.reduction import Reduction
@@ -205,6 +206,15 @@ class Course:
         X, Y = restoration.point(given, x), restoration.prices(given.c, y)
         merit = termination.merit(termination.errors_of(given, restoration.At, X, Y))
         return (x, y), (X, Y), float(merit[0])
+
+    def mended(self, entry: Entry, x: Vector, y: Vector) -> Point | None:
+        """Returns a point of the member as given that is accepted, with an x near that of a lane; None where there is none."""
+        given = self.given_of(entry)
+        for z in mended_points(self.parameters.mending, self.matrix, self.lp_of(entry), x):
+            point = self.restored(entry, given, z, y)
+            if self.accepts(entry, given, *point):
+                return point
+        return None
 
     def accepts(self, entry: Entry, given: LinearProgram, x: Vector, y: Vector) -> bool:
         """Tells whether a point of the member as given meets the tolerances, and is an optimum rather than only nearly one."""

@@ -27,12 +27,13 @@ from batchlp_cli.backends.pdhg.kernels.base import (
     set_numbers,
     set_rates,
 )
+from batchlp_cli.backends.pdhg.mending import worth_mending
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
 from batchlp_cli.backends.pdhg.restart import fixed_point_error, wants_restart
 from batchlp_cli.backends.pdhg.states import WIDTHS, LaneStates
 from batchlp_cli.backends.pdhg.weight import first_weight, update_weights
 from batchlp_cli.batch import Indices
-from batchlp_cli.problem import LinearProgram, Mask, Vector
+from batchlp_cli.problem import Mask, Vector
 from batchlp_cli.solution import Status
 
 STRAYED = 10.0
@@ -190,15 +191,11 @@ class Lanes:
         changed = self._states.weight.change_rules(p, lanes, self._states.iterations, self._states.done.best_at)
         self._kernel.restart(self._tile, lanes)
         for lane in np.flatnonzero(changed & (termination.merit(errors) > STRAYED * self._states.done.best)):
-            self._go_back(int(lane))
+            entry = self._states.entry(int(lane))  # back to where its member started
+            load_lane(self._kernel, self._tile, int(lane), *self._course.start(entry, self._course.lp_of(entry)))
         set_rates(self._kernel, self._tile, self._states.weight.omega)
         self._states.k[lanes] = 0
         self._states.restart.begin(lanes, self._error(self._kernel.probe(self._tile)))
-
-    def _go_back(self, lane: int) -> None:
-        """Puts a lane back to where its member started."""
-        entry = self._states.entry(int(lane))
-        load_lane(self._kernel, self._tile, lane, *self._course.start(entry, self._course.lp_of(entry)))
 
     def _judge(self, lanes: Mask, moved: Vector) -> Vector:
         """Answers members that are finished, proved, at a limit or without hope; returns the relative errors [3, W]."""
@@ -216,6 +213,7 @@ class Lanes:
         costless = np.array([e is not None and e.ray is not None for e in self._states.entries], dtype=np.bool_)
         for lane in np.flatnonzero(lanes & (finished | (feasible & costless))):
             self._finish(int(lane))
+        self._mend(lanes & self._states.active & finite & ~costless, errors, tol)
         self._prove(lanes & self._states.active & finite, measured, feasible)
         self._cut_off(lanes & self._states.active & finite & ~costless, measured)
         self._keep_bounds(lanes & self._states.active & finite & ~costless)
@@ -236,7 +234,7 @@ class Lanes:
         for lane in np.flatnonzero(due & (value >= course.settings.cutoff)):
             entry = self._states.entry(int(lane))
             given = course.given_of(entry)
-            x, y = self._point(entry, given, int(lane))
+            x, y = self._point(int(lane))
             if course.prover.bound(given, y) >= course.settings.cutoff:
                 message = "the dual bound passes the cutoff"
                 self._answer(self._states.take(int(lane)), int(lane), Status.CUTOFF, x=x, y=y, message=message)
@@ -245,16 +243,14 @@ class Lanes:
 
     def _keep_bounds(self, lanes: Mask) -> None:
         """Remembers the prices of members whose dual bound is the best so far, after 1, 2, 4, 8, ... checks: a bound is dear."""
-        due = lanes & self._states.check_is_power & (not self._course.settings.fallback)
-        for lane, entry in enumerate(self._states.entries):
-            if due[lane] and entry is not None:
-                self._course.keep_bound(entry, self._point(entry, self._course.given_of(entry), lane)[1])
+        for lane in np.flatnonzero(lanes & self._states.check_is_power & (not self._course.settings.fallback)):
+            self._course.keep_bound(self._states.entry(int(lane)), self._point(int(lane))[1])
 
     def _finish(self, lane: int) -> None:
         """Answers a member whose tolerances are met also as it was given; else lets it go on, held to more."""
         course, entry = self._course, self._states.entry(lane)
         given = course.given_of(entry)
-        x, y = self._point(entry, given, lane)
+        x, y = self._point(lane)
         if not course.accepts(entry, given, x, y):
             self._states.done.strictness[lane] *= course.parameters.termination.stricter
         elif entry.ray is not None:
@@ -262,9 +258,21 @@ class Lanes:
         else:
             self._answer(self._states.take(lane), lane, Status.OPTIMAL, x=x, y=y)
 
-    def _point(self, entry: Entry, given: LinearProgram, lane: int) -> tuple[Vector, Vector]:
+    def _mend(self, lanes: Mask, errors: Vector, tol: Vector) -> None:
+        """Answers members that only miss their rows, and by little, with a point nearby that meets them."""
+        course, p = self._course, self._course.parameters.mending
+        due = lanes & worth_mending(p, course.matrix.A.nnz, errors, tol)
+        for lane in np.flatnonzero(due & (self._states.iterations >= self._states.next_mending)):
+            entry = self._states.entry(int(lane))
+            point = course.mended(entry, *point_of(self._kernel, self._tile, int(lane)))
+            self._states.next_mending[lane] = p.spacing * self._states.iterations[lane]
+            if point is not None:
+                self._answer(self._states.take(int(lane)), int(lane), Status.OPTIMAL, x=point[0], y=point[1], message="mended")
+
+    def _point(self, lane: int) -> tuple[Vector, Vector]:
         """Returns x, y of a lane as those of its member as given."""
-        return self._course.restored(entry, given, *point_of(self._kernel, self._tile, lane))
+        entry = self._states.entry(lane)
+        return self._course.restored(entry, self._course.given_of(entry), *point_of(self._kernel, self._tile, lane))
 
     def _prove(self, lanes: Mask, measured: Vector, feasible: Mask) -> None:
         """Answers members that are proved infeasible or unbounded; a proved ray without a point waits for a lane once more."""
@@ -305,31 +313,23 @@ class Lanes:
         exhausted = self._states.total + course.check_every > course.iteration_limit
         late = np.array([e is not None and now - e.entered > course.settings.time_limit for e in self._states.entries])
         for lane in np.flatnonzero(lanes & (~finite | idle | exhausted | late)):
-            entry = self._states.entry(int(lane))
-            x, y = point_of(self._kernel, self._tile, int(lane))
-            words = termination.describe(errors, int(lane))
-            if late[lane]:
-                status, message = Status.TIME_LIMIT, f"time limit; {words}"
-            elif exhausted[lane]:
-                status, message = Status.ITERATION_LIMIT, f"iteration limit; {words}"
-            elif not self._last:
-                start = {"x": x, "y": y} if finite[lane] else {}
+            if not (late[lane] or exhausted[lane] or self._last):
+                start = dict(zip("xy", point_of(self._kernel, self._tile, int(lane)), strict=True)) if finite[lane] else {}
                 omega = float(self._states.weight.omega[lane]) if start else None
                 self._hand_on(int(lane), course.waiting["float64"], omega=omega, **start)
                 continue
-            else:
-                why = f"stalled: no progress since iteration {self._states.done.best_at[lane]:.0f}"
-                status, message = Status.NUMERICAL_ERROR, f"{why if finite[lane] else 'not finite'}; {words}"
-            points = dict(zip("xy", self._point(entry, course.given_of(entry), int(lane)), strict=True)) if finite[lane] else {}
-            self._answer(self._states.take(int(lane)), int(lane), status, message=message, **points)
+            reached = self._states.done.best_at[lane] if finite[lane] else None
+            status, why = termination.ending(bool(late[lane]), bool(exhausted[lane]), reached)
+            words = f"{why}; {termination.describe(errors, int(lane))}"
+            points = dict(zip("xy", self._point(int(lane)), strict=True)) if finite[lane] else {}
+            self._answer(self._states.take(int(lane)), int(lane), status, message=words, **points)
 
     def _branch(self, lanes: Mask) -> None:
         """Lets members that take long go on as LPs of their own, too, from where they are."""
         for lane in np.flatnonzero(lanes & self._last):
             entry, total = self._states.entry(int(lane)), int(self._states.total[lane])
             if self._course.branches_off(entry, total):
-                point = self._point(entry, self._course.given_of(entry), int(lane))
-                self.branches.append(self._course.branch(entry, *point, total))
+                self.branches.append(self._course.branch(entry, *self._point(int(lane)), total))
 
     def _hand_on(self, lane: int, queue: deque[Entry], **start: Any) -> None:
         """Empties a lane whose member goes on in another lane, from the given x, y, omega, ray."""

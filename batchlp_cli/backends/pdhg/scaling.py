@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh_tridiagonal
 
 from batchlp_cli.problem import Vector
 
 NORM_CHECK = 10
-"""Lanczos passes between two looks at what has converged."""
+"""Lanczos passes between two looks at what has converged, at first; later a quarter of those there were."""
 
 INVARIANT = 1e-12
 """A Lanczos vector this much shorter than the matrix is zero: the start's eigenvalues have all been found."""
@@ -94,6 +93,7 @@ def spectral_norm(A: sp.csr_array, At: sp.csr_array, parameters: ScalingParamete
     diagonal: list[float] = []
     beside: list[float] = []
     largest = error = 0.0
+    look = NORM_CHECK
     for k in range(1, parameters.norm_passes + 1 if A.nnz else 1):
         v /= beta
         # beta_k v_{k+1} = (A A' - alpha_k) v_k - beta_{k-1} v_{k-1}
@@ -101,10 +101,12 @@ def spectral_norm(A: sp.csr_array, At: sp.csr_array, parameters: ScalingParamete
         diagonal.append(float(v @ w))
         w -= diagonal[-1] * v + (beside[-1] * before if beside else 0.0)
         before, v, beta = v, w, float(np.linalg.norm(w))
-        if k % NORM_CHECK == 0 or beta <= INVARIANT * diagonal[0]:
-            values, vectors = eigh_tridiagonal(diagonal, beside, select="i", select_range=(k - 1, k - 1))
+        if k in (look, parameters.norm_passes) or beta <= INVARIANT * diagonal[0]:
+            look = k + max(NORM_CHECK, k // 4)
+            # dense, since scipy.linalg takes longer to import than all these matrices take
+            values, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, -1))
             # an eigenvalue lies within |beta_k s_k| of the largest one of the tridiagonal matrix
-            largest, error = float(values[0]), beta * abs(float(vectors[-1, 0]))
+            largest, error = float(values[-1]), beta * abs(float(vectors[-1, -1]))
             if error <= parameters.norm_tol * largest or beta <= INVARIANT * diagonal[0]:
                 break
         beside.append(beta)

@@ -24,6 +24,7 @@ from batchlp_cli.backends.pdhg.scaling import scale_matrix
 from batchlp_cli.backends.pdhg.states import WIDTHS
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import UsageError
+from batchlp_cli.optima import Claim
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import Precision, SolveSettings
 from batchlp_cli.solution import Solution, Status
@@ -268,6 +269,10 @@ class PdhgBackend:
             for member, claim in self.solve(batch, settings):
                 yield k, member, claim
             self._choices.append(self._choice)
+
+    def solve_together(self, batches: Sequence[LPBatch], settings: SolveSettings) -> Iterator[tuple[int, Claim]]:
+        """Yields (batch, (member, claim)): lanes end one by one."""
+        yield from ((k, (member, claim)) for k, member, claim in self.solve_many(batches, settings))
 
     def choices(self) -> list[str]:
         """Returns lanes, kernel and precision for each batch of the last `solve_many`."""

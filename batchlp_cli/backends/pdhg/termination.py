@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from batchlp_cli.backends.pdhg.kernels.base import Measured
 from batchlp_cli.problem import LinearProgram, Mask, Vector
+from batchlp_cli.status import Status
 
 FLOAT32_STALL = 0.25
 """Share of its iterations without progress after which a member goes from float32 to float64 (but not before 1000)."""
@@ -123,6 +124,16 @@ def patience(p: TerminationParameters, iterations: Vector, last: bool) -> Vector
     if last:
         return np.full(iterations.size, float(p.stall_steps))
     return np.maximum(1000.0, FLOAT32_STALL * iterations)
+
+
+def ending(late: bool, exhausted: bool, reached: float | None) -> tuple[Status, str]:
+    """Returns what becomes of a member that is given up, and why; reached: the iteration of its best merit, None: not finite."""
+    if late:
+        return Status.TIME_LIMIT, "time limit"
+    if exhausted:
+        return Status.ITERATION_LIMIT, "iteration limit"
+    why = "not finite" if reached is None else f"stalled: no progress since iteration {reached:.0f}"
+    return Status.NUMERICAL_ERROR, why
 
 
 def describe(errors: Vector, lane: int) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from matplotlib.axes import Axes
+
 from batchlp_cli.report.figures.canvas import FAINT, LOOKS, drawing, literal, new_figure, put_text, show_counts, to_svg
 
 
@@ -33,9 +35,12 @@ def draw_crossover(
         axes.set_yscale("log")
         if at is not None:
             axes.axvline(at, color=LOOKS[1].colour, linestyle=LOOKS[1].dash, linewidth=1.2)
-            put_text(axes, at, 1.0, f"{at:,.0f}", (4, 4), color=LOOKS[1].colour)
         if interval is not None:
             axes.axvspan(*interval, color=LOOKS[1].colour, alpha=0.12, linewidth=0)
+        every = [1.0, *speedups, *(value for own in repeats for value in own)]
+        axes.set_ylim(min(0.5, *every) / 1.2, max(2.0, *every) * 1.2)  # a tick on either side of 1 at least
+        if at is not None:
+            _tell(axes, at, interval is not None)
         show_counts(axes.xaxis)
         axes.yaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))  # often there is no power of ten but 1
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}x")
@@ -47,3 +52,12 @@ def draw_crossover(
         put_text(axes, 0.02, 0.02, f"{sides[1]} is faster", va="bottom", **where)
         axes.grid()
         return to_svg(figure, key, f"{sides[0]} against {sides[1]}", description)
+
+
+def _tell(axes: Axes, at: float, has_interval: bool) -> None:
+    """Writes beside the line of the crossover where it is, on the side where there is more room."""
+    words = f"crossover at {at:,.0f}" + "; the band holds 90 % of the draws" * has_interval
+    place = axes.transAxes.inverted().transform(axes.transData.transform((at, 1.0)))[0]
+    by, side = ((4, -2), "left") if place < 0.5 else ((-4, -2), "right")
+    where = {"transform": axes.get_xaxis_transform(), "color": LOOKS[1].colour, "fontsize": 8, "va": "top"}
+    put_text(axes, at, 0.9, words, by, ha=side, **where)

@@ -17,10 +17,10 @@ MOST_CHECKS = 800
 """Checks drawn of one member; a longer trace is thinned, keeping the largest value of each stretch."""
 
 LOWEST = 1e-12
-"""What an error of 0 or below is drawn at, on an axis of powers."""
+"""What an error of 0 or below is drawn at where there is no tolerance, on an axis of powers."""
 
 BELOW = 1e4
-"""The axis ends this far below the tolerance: what lies deeper, such as an error of exactly 0, touches the foot."""
+"""What lies this far below the tolerance or deeper, such as an error of exactly 0, is drawn there, at the foot of the panel."""
 
 MOST_NAME = 46
 
@@ -47,12 +47,14 @@ def draw_traces(traces: Sequence[Trace], tolerance: float | None, key: str, desc
 
 
 def _panel(axes: Axes, trace: Trace, tolerance: float | None) -> None:
-    for look, name, values in zip(LOOKS, ("primal residual", "dual residual", "duality gap"), _errors(trace), strict=False):
+    lowest = tolerance / BELOW if tolerance else LOWEST
+    names = ("primal residual", "dual residual", "duality gap")
+    for look, name, values in zip(LOOKS, names, _errors(trace, lowest), strict=False):
         x, y = _thinned(np.array(trace.iteration), values)
         axes.plot(x, y, color=look.colour, linestyle=look.dash, label=name)
     axes.set_yscale("log")
+    axes.set_ylim(bottom=lowest / 10)
     if tolerance:
-        axes.set_ylim(bottom=tolerance / BELOW)
         axes.axhline(tolerance, color=FAINT, linewidth=0.9, linestyle=(0, (1, 2)), label=f"tolerance {tolerance:.0e}")
     steps = np.diff(np.array(trace.restarts), prepend=0.0) > 0
     at = np.array(trace.iteration)[steps]
@@ -63,9 +65,9 @@ def _panel(axes: Axes, trace: Trace, tolerance: float | None) -> None:
     axes.set_title(name if len(name) <= MOST_NAME else "…" + name[-MOST_NAME:], parse_math=False)
 
 
-def _errors(trace: Trace) -> list[np.ndarray[tuple[int], np.dtype[np.float64]]]:
+def _errors(trace: Trace, lowest: float) -> list[np.ndarray[tuple[int], np.dtype[np.float64]]]:
     series = (trace.primal, trace.dual, trace.gap)
-    return [np.array([math.nan if v is None else max(v, LOWEST) for v in values]) for values in series]
+    return [np.array([math.nan if v is None else max(v, lowest) for v in values]) for values in series]
 
 
 def _thinned(

@@ -98,8 +98,8 @@ def size_key(batch: LPBatch, settings: SolveSettings) -> str:
     """Returns what rates depend on beside the entries of the matrix, in words: its size, which numbers change, the settings."""
     base = batch.base
     fields = ",".join(str(code) for code in np.unique(batch.changes.field))
-    stop = "cutoff" if settings.cutoff is not None else ""
-    told = (settings.jobs, settings.tol, settings.precision, settings.device, settings.time_limit, settings.iteration_limit, stop)
+    ends = "cutoff" * (settings.cutoff is not None) + "near" * settings.near  # what studies ask for beyond the tolerance
+    told = (settings.jobs, settings.tol, settings.precision, settings.device, settings.time_limit, settings.iteration_limit, ends)
     return f"{base.m}x{base.n}x{base.nnz} changes {fields} " + " ".join(map(str, told))
 
 
