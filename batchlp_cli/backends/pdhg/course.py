@@ -242,6 +242,11 @@ class Course:
         errors = (termination.errors_of(given, restoration.At, restoration.point(given, z), none)[0, 0] for z in points)
         return any(error <= self.parameters.termination.exact for error in errors)
 
+    def is_over(self, entry: Entry, needed: float) -> bool:
+        """Tells whether an entry is to go on no more: it was cancelled, or less than the seconds needed are left to it."""
+        left = entry.entered + self.settings.time_limit - time.perf_counter()
+        return self.stop.is_set() or entry.number in self.cancelled or left < needed
+
     def branches_off(self, entry: Entry, iterations: int) -> bool:
         """Tells whether an entry after so many iterations is to begin one more way, and counts it."""
         after = self.parameters.alone_after if self.branches else ()
