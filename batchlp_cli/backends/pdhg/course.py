@@ -209,11 +209,14 @@ class Course:
 
     def mended(self, entry: Entry, x: Vector, y: Vector) -> Point | None:
         """Returns a point of the member as given that is accepted, with an x near that of a lane; None where there is none."""
-        given = self.given_of(entry)
+        given, tol = self.given_of(entry), self.parameters.termination.margin * self.settings.tol
         for z in mended_points(self.parameters.mending, self.matrix, self.lp_of(entry), x):
             point = self.restored(entry, given, z, y)
-            if self.accepts(entry, given, *point):
-                return point
+            errors = termination.errors_of(given, self.reduction.restoration.At, *point)[:, 0]
+            if not errors[1:].max() <= tol:
+                return None  # the way to the rows leads away from the bound
+            if errors[0] <= tol:
+                return point if self.accepts(entry, given, *point) else None
         return None
 
     def accepts(self, entry: Entry, given: LinearProgram, x: Vector, y: Vector) -> bool:
