@@ -175,11 +175,8 @@ class Pipeline:
         return Study(seen, mean.batch.base.sign * verdict.objective, result)
 
     def _solve_one(self, batch: LPBatch) -> tuple[Solution, Verdict]:
-        """Returns the claim and the verdict on a batch of one, tried twice like any other; a vertex where simplex may be used.
-
-        A first stage that is off by the tolerance, as that of lanes is, may leave a scenario in which it is held infeasible.
-        """
-        backend = self.settings.backend
+        """Returns the claim and the verdict on a batch of one, tried twice like any other: a vertex if simplex may be used."""
+        backend = self.settings.backend  # a first stage off by the tolerance, as lanes find, may be infeasible where it is held
         ((_, _, tries),) = self.solver.solve_many([batch], BackendName.HIGHS if backend is BackendName.AUTO else backend)
         return tries[-1]
 
