@@ -145,6 +145,7 @@ class Pipeline:
         seen = Expectation()
         self.recorder.listen_also(seen)
         yield from self._made(scenario_groups(producer, core, self.settings.memory_bytes, self.options.shard))
+        self._settle()  # so that all scenarios are seen
         if seen.scenarios:
             self.study = self._study(producer, core, seen)
             for sentence in self.study.sentences():
@@ -168,13 +169,15 @@ class Pipeline:
             for window in scenario_groups(producer, core, self.settings.memory_bytes, held=solution.x):
                 self.sources = window.sources
                 self.solve_window(window.groups)
+            self._settle()
         finally:
             self.recorder, self.sources, self.groups = kept
         return Study(seen, mean.batch.base.sign * verdict.objective, result)
 
     def _solve_one(self, batch: LPBatch) -> tuple[Solution, Verdict]:
-        """Returns the claim and the verdict on a batch of one, tried twice like any other."""
-        ((_, _, tries),) = self.solver.solve_many([batch], self.settings.backend)
+        """Returns the claim and the verdict on a batch of one, tried twice like any other: a vertex if simplex may be used."""
+        backend = self.settings.backend  # a first stage off by the tolerance, as lanes find, may be infeasible where it is held
+        ((_, _, tries),) = self.solver.solve_many([batch], BackendName.HIGHS if backend is BackendName.AUTO else backend)
         return tries[-1]
 
     def _made(self, made: Iterator[Window]) -> Iterator[Sequence[Group]]:
@@ -246,7 +249,7 @@ class Pipeline:
             self.recorder.proved(sources, work.group.batch, twins, work.group.id, optima, proofs)
 
     def _settle(self) -> None:
-        """Brings rows to disk before anybody waits."""
+        """Brings rows to disk, and to whoever listens, before anybody waits or counts them."""
         with self.stages.timed("write"), self.held():
             self.recorder.settle()
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from batchlp_cli.backends.pdhg import solve as solve_module
-from batchlp_cli.backends.pdhg.loading import find_device, parameters_of
+from batchlp_cli.backends.pdhg.loading import find_device, lane_row_bytes, parameters_of
 from batchlp_cli.backends.pdhg.parameters import KernelName, PdhgParameters, Precision
 from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.batch import LPBatch
@@ -261,6 +261,13 @@ def test_precision_follows_the_tolerance_unless_it_is_given(precision: str, tol:
     """auto is mixed at loose tolerances only; what is asked for by name is taken."""
     parameters = parameters_of(SolveSettings(precision=SettingsPrecision(precision), tol=tol, device=Device.CPU))
     assert (parameters.precision is Precision.MIXED) is mixed
+
+
+def test_large_tiles_on_the_cpu_are_narrower() -> None:
+    """Rows of a tile are half as long where x, x0, y and y0 take more than 16 MB, but on no other device."""
+    assert lane_row_bytes("cpu", 10_200, 10_050) == 256
+    assert lane_row_bytes("cpu", 40_200, 40_200) == 128
+    assert lane_row_bytes("cuda", 40_200, 40_200) == 256
 
 
 def test_a_lane_alone_is_in_float64_unless_mixed_was_asked_for() -> None:

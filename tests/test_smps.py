@@ -76,6 +76,15 @@ def test_wait_and_see_mean_and_expected_result_by_hand(tmp_path: Path) -> None:
     assert found["mean_solution"] == pytest.approx(-58.75)
 
 
+def test_rows_that_wait_for_their_write_count_in_expected_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows go to disk together when a run waits; one that never waits has seen all of them when it adds them up."""
+    program(tmp_path, INDEP)
+    monkeypatch.setattr("batchlp_cli.solving.Backlog.has_items", lambda _: True)
+    assert exit_code_of(["solve", "--smps", str(tmp_path / "p"), "-o", str(tmp_path / "run"), "-q"], 0.0) == 0
+    found = json.loads((tmp_path / "run" / "report.json").read_text())["stochastic"]
+    assert (found["scenarios"], found["wait_and_see"], found["mean_solution"]) == (2, pytest.approx(-70), pytest.approx(-58.75))
+
+
 def test_an_interrupted_study_of_the_mean_still_counts_the_scenarios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A signal while the mean's first stage is tried leaves a report with the rows and groups of the scenarios themselves."""
     program(tmp_path, INDEP)

@@ -1,10 +1,10 @@
 """Members that take long in the lanes of their batch go on as LPs of their own, too, beside their lane; the first answer counts.
 
-Each is reduced by its own numbers, scaled anew, held to another rule for its weight, and polished now and then. Which way is the
-short one is luck, so several are gone, begun after different numbers of iterations; the iterations of a member are those of the
-way that gave its answer, and the limit is for each. What becomes of it depends on nobody else, so its bits don't either. It is
-for runs in which nobody else helps (no fallback): a lane alone costs several times one of many, and simplex is the better helper
-for most.
+Each is reduced by its own numbers, scaled anew, held to another rule for its weight, polished now and then, and at last by
+interior steps. Which way is the short one is luck, so several are gone, begun after different numbers of iterations; the
+iterations of a member are those of the way that gave its answer, and the limit is for each. What becomes of it depends on nobody
+else, so its bits don't either. It is for runs in which nobody else helps (no fallback): a lane alone costs several times one of
+many, and simplex is the better helper for most.
 """
 
 from __future__ import annotations

@@ -209,11 +209,14 @@ class Course:
 
     def mended(self, entry: Entry, x: Vector, y: Vector) -> Point | None:
         """Returns a point of the member as given that is accepted, with an x near that of a lane; None where there is none."""
-        given = self.given_of(entry)
+        given, tol = self.given_of(entry), self.parameters.termination.margin * self.settings.tol
         for z in mended_points(self.parameters.mending, self.matrix, self.lp_of(entry), x):
             point = self.restored(entry, given, z, y)
-            if self.accepts(entry, given, *point):
-                return point
+            errors = termination.errors_of(given, self.reduction.restoration.At, *point)[:, 0]
+            if not errors[1:].max() <= tol:
+                return None  # the way to the rows leads away from the bound
+            if errors[0] <= tol:
+                return point if self.accepts(entry, given, *point) else None
         return None
 
     def accepts(self, entry: Entry, given: LinearProgram, x: Vector, y: Vector) -> bool:
@@ -241,6 +244,11 @@ class Course:
         points = repair(self.parameters.polish, self.matrix, self.lp_of(entry), x[restoration.cols])
         errors = (termination.errors_of(given, restoration.At, restoration.point(given, z), none)[0, 0] for z in points)
         return any(error <= self.parameters.termination.exact for error in errors)
+
+    def is_over(self, entry: Entry, needed: float) -> bool:
+        """Tells whether an entry is to go on no more: it was cancelled, or less than the seconds needed are left to it."""
+        left = entry.entered + self.settings.time_limit - time.perf_counter()
+        return self.stop.is_set() or entry.number in self.cancelled or left < needed
 
     def branches_off(self, entry: Entry, iterations: int) -> bool:
         """Tells whether an entry after so many iterations is to begin one more way, and counts it."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from batchlp_cli.backends.pdhg import certificates, termination
 from batchlp_cli.backends.pdhg.course import Course, Entry
+from batchlp_cli.backends.pdhg.ending import find_ending
 from batchlp_cli.backends.pdhg.kernels.base import (
     Measured,
     Moved,
@@ -167,20 +168,14 @@ class Lanes:
             self._start_anew(restarts, moved, errors)
 
     def _polish(self, lanes: Mask, errors: Vector) -> None:
-        """Answers members whose polished points meet the tolerances; lets others go on from there where it is much better."""
-        course, p = self._course, self._course.parameters.polish
+        """Answers members that polishing or interior steps finish; lets others go on from there where it is much better."""
         merits = termination.merit(errors)
-        for lane in np.flatnonzero(lanes & (self._states.iterations >= self._states.next_polish)):
-            entry = self._states.entry(int(lane))
-            self._states.next_polish[lane] = max(p.first, p.spacing * self._states.iterations[lane])
-            if entry.ray is not None or self._states.iterations[lane] < p.first or course.matrix.A.nnz > p.most_entries:
-                continue
-            place = self._kernel, self._tile, int(lane)
-            point, given, reached = course.polished(entry, point_of(*place), displacement_of(*place))
-            if course.accepts(entry, course.given_of(entry), *given):
-                self._answer(self._states.take(int(lane)), int(lane), Status.OPTIMAL, x=given[0], y=given[1], message="polished")
-            elif reached < p.gain * merits[lane]:
-                load_lane(*place, *point)
+        for lane in np.flatnonzero(lanes):
+            ending = find_ending(self._course, self._states, (self._kernel, self._tile, int(lane)))
+            if ending is not None and ending.status is not None:
+                self._answer(self._states.take(int(lane)), int(lane), ending.status, **ending.found)
+            elif ending is not None and ending.merit < self._course.parameters.polish.gain * merits[lane]:
+                load_lane(self._kernel, self._tile, int(lane), *ending.point)
                 self._states.k[lane] = 0
                 self._states.reloaded[lane] = True
 

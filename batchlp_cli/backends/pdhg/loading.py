@@ -22,9 +22,19 @@ from batchlp_cli.settings import Device, Precision, SolveSettings
 LANE_ROW_BYTES = 256
 """Bytes of one row of a tile on the CPU: 32 lanes in float64, 64 in float32; wider tiles leave the cache, narrower ones idle."""
 
+LARGE = 16 * 2**20
+"""Bytes of x, x0, y and y0 of a tile above which its rows are half as long: less of it leaves the cache, and fewer lanes run idle
+at the end of a batch."""
+
 MIXED_TOL = 1e-5
 """Tolerance from which float32 comes first where lanes stand side by side: up to 1.8 times as fast; at 1e-6
 it gains less and stalls more often, and a lane alone is slower with it (docs/benchmarks.md)."""
+
+
+def lane_row_bytes(device: str, m: int, n: int) -> int:
+    """Returns the bytes of one row of a tile on a device for an LP of m rows and n columns."""
+    large = device == "cpu" and 2 * (m + n) * LANE_ROW_BYTES > LARGE
+    return LANE_ROW_BYTES // 2 if large else LANE_ROW_BYTES
 
 
 def parameters_of(settings: SolveSettings) -> PdhgParameters:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from batchlp_cli.backends.pdhg.certificates import CertificateParameters
+from batchlp_cli.backends.pdhg.interior import InteriorParameters
 from batchlp_cli.backends.pdhg.mending import MendingParameters
 from batchlp_cli.backends.pdhg.polish import PolishParameters
 from batchlp_cli.backends.pdhg.reduction import ReductionParameters
@@ -54,6 +55,7 @@ class PdhgParameters:
     weight: WeightParameters = field(default_factory=WeightParameters)
     alone_after: tuple[int, ...] = (10_000, 35_000)
     polish: PolishParameters = field(default_factory=PolishParameters)
+    interior: InteriorParameters = field(default_factory=InteriorParameters)
     mending: MendingParameters = field(default_factory=MendingParameters)
     weight_alone: WeightParameters = field(default_factory=lambda: WeightParameters(proportional=0.3))
     termination: TerminationParameters = field(default_factory=TerminationParameters)

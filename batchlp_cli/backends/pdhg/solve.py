@@ -16,7 +16,7 @@ from batchlp_cli.backends.pdhg.certificates import Prover
 from batchlp_cli.backends.pdhg.course import Answer, Course, Entry, Feed
 from batchlp_cli.backends.pdhg.kernels.base import Kernel
 from batchlp_cli.backends.pdhg.lanes import Lanes
-from batchlp_cli.backends.pdhg.loading import LANE_ROW_BYTES, load_kernel, parameters_of, rehearse
+from batchlp_cli.backends.pdhg.loading import LANE_ROW_BYTES, lane_row_bytes, load_kernel, parameters_of, rehearse
 from batchlp_cli.backends.pdhg.parameters import PdhgParameters
 from batchlp_cli.backends.pdhg.parameters import Precision as Arithmetic
 from batchlp_cli.backends.pdhg.reduction import keep_whole
@@ -186,7 +186,7 @@ class PdhgBackend:
     def _run(self, course: Course, most_tiles: int) -> Iterator[Answer]:
         """Runs tiles on threads and yields their answers; stops them when the caller has enough."""
         members = len(course.batch) if course.feed is None else course.feed.waiting
-        width = course.width = self._width(members, most_tiles)
+        width = course.width = self._width(course, members, most_tiles)
         tiles = max(1, min(most_tiles, -(-members // width)))
         self._course = course
         compiling = self._prepare(course, width)
@@ -217,7 +217,7 @@ class PdhgBackend:
     def _grown(self, course: Course, tiles: int) -> list[threading.Thread]:
         """Widens the tiles of a course and returns the threads of those that are new, which it starts."""
         waiting = course.feed.waiting if course.feed is not None else 0
-        course.width = max(course.width, self._width(waiting, tiles))
+        course.width = max(course.width, self._width(course, waiting, tiles))
         more = min(tiles - self.tiles_at_work, -(-waiting // course.width))
         threads = [_thread_of(course, course.width) for _ in range(more)]
         course.kernel.use_threads(tiles)
@@ -227,11 +227,11 @@ class PdhgBackend:
         self._choice = self._words(course, course.width, self.tiles_at_work, 0.0)
         return threads
 
-    def _width(self, members: int, tiles: int) -> int:
+    def _width(self, course: Course, members: int, tiles: int) -> int:
         """Returns the lanes of a tile: enough for all threads to have some, at most what the cache bears."""
         parameters = self._parameters
         itemsize = 8 if parameters.precision is Arithmetic.FLOAT64 else 4
-        most = parameters.lanes or LANE_ROW_BYTES // itemsize
+        most = parameters.lanes or lane_row_bytes(parameters.device, course.matrix.m, course.matrix.n) // itemsize
         share = -(-members // tiles)
         return min(most, next((w for w in WIDTHS if w >= share), most))
 

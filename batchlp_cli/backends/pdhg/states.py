@@ -23,7 +23,7 @@ class LaneStates:
     """Per lane [W]. entries: None for an idle lane. iterations, checks: since its member entered; k: since the last restart.
 
     next_proof, next_polish, next_mending, next_cutoff: iterations at which a ray, a polished point, a mended one, a bound are
-    tried next. reloaded: lanes that were put elsewhere at this check.
+    tried next. reloaded: lanes that were put elsewhere at this check; inside: those that had their interior steps.
     """
 
     entries: list[Entry | None]
@@ -35,6 +35,7 @@ class LaneStates:
     next_mending: Vector
     next_cutoff: Vector
     reloaded: Mask
+    inside: Mask
     restart: RestartState
     weight: WeightState
     done: TerminationState
@@ -52,6 +53,7 @@ class LaneStates:
             next_mending=np.zeros(width),
             next_cutoff=np.zeros(width),
             reloaded=np.zeros(width, dtype=np.bool_),
+            inside=np.zeros(width, dtype=np.bool_),
             restart=RestartState.of(width),
             weight=WeightState.of(width),
             done=TerminationState.of(width),
@@ -101,7 +103,7 @@ class LaneStates:
     def begin(self, lane: int, entry: Entry, given: LinearProgram, shift: float, omega: float) -> None:
         """Starts a lane with an entry, its member as given, what its value is above that of the reduced one, and a weight."""
         self.entries[lane] = entry
-        for name in ("iterations", "k", "checks", "next_proof", "next_polish", "next_mending", "next_cutoff"):
+        for name in ("iterations", "k", "checks", "next_proof", "next_polish", "next_mending", "next_cutoff", "inside"):
             getattr(self, name)[lane] = 0
         self.weight.begin(lane, omega)
         self.done.begin(lane, given, shift)
