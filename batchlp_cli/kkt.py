@@ -160,19 +160,12 @@ def _verify_slice(numbers: Numbers, offset: Vector, solutions: Sequence[Solution
         objective = objectives[k] if is_optimal and not reason else None
         verdict = Verdict(not reason, objective, bounds[k], Residuals(*residuals[k]), reason, () if reason else notes)
         verdicts.append(verdict)
-    return list(_with_repaired_bounds(numbers, offset, points, solutions, verdicts))
-
-
-def _with_repaired_bounds(
-    numbers: Numbers, offset: Vector, points: Points, solutions: Sequence[Solution], verdicts: Sequence[Verdict]
-) -> Iterator[Verdict]:
-    """Yields the verdicts; those on an optimum, or a bound, whose y gives no bound have that of a y that was moved."""
-    for k, (solution, verdict) in enumerate(zip(solutions, verdicts, strict=True)):
-        wanted = (solution.status is Status.OPTIMAL and verdict.verified) or solution.status is Status.CUTOFF
-        if wanted and points.has_y[k] and verdict.dual_bound == -np.inf:
-            bound = repaired_bound(numbers.take([k]), points.y[k : k + 1], offset[k : k + 1])
-            verdict = replace(verdict, dual_bound=bound)
-        yield verdict
+    for k in np.flatnonzero(points.has_y & np.isneginf(measures.bound)).tolist():
+        solution, verdict = solutions[k], verdicts[k]
+        if (solution.status is Status.OPTIMAL and verdict.verified) or solution.status is Status.CUTOFF:
+            moved = repaired_bound(numbers.take([k]), points.y[k : k + 1], offset[k : k + 1])
+            verdicts[k] = replace(verdict, dual_bound=moved)
+    return verdicts
 
 
 def _all_within(measures: Measures, tol: float) -> Mask:

@@ -98,6 +98,16 @@ def _reading(data: bytes) -> ParsedModel | str:
         return str(error)
 
 
+def _by_blocks_and_lines(data: bytes) -> list[ParsedModel | str]:
+    """Returns what the block reader and the careful one make of a file."""
+    readings = []
+    for small_bytes in (0, 1 << 40):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(mps, "SMALL_BYTES", small_bytes)
+            readings.append(_reading(data))
+    return readings
+
+
 def _agree(a: ParsedModel | str, b: ParsedModel | str) -> bool:
     return a == b if isinstance(a, str) or isinstance(b, str) else same_reading(a, b)
 
@@ -133,12 +143,7 @@ def mutated(data: bytes, seed: int) -> bytes:
 def test_mutated_file_is_read_alike_by_blocks_and_lines(data: bytes, seed: int) -> None:
     """A damaged file gets the same model, warnings and refusals from the block reader and from the careful one."""
     data = mutated(data, seed)
-    readings = []
-    for small_bytes in (0, 1 << 40):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(mps, "SMALL_BYTES", small_bytes)
-            readings.append(_reading(data))
-    assert _agree(*readings)
+    assert _agree(*_by_blocks_and_lines(data))
 
 
 HEAD = b"NAME t\nROWS\n N c\n L r\nCOLUMNS\n x c 1 r 1\n y c 2\n"
@@ -155,12 +160,7 @@ FOUND = (
 @pytest.mark.parametrize("data", FOUND)
 def test_found_files_are_read_alike(data: bytes) -> None:
     """Names of sets that are no UTF-8 and markers amid a column mean the same to the block reader and to the careful one."""
-    readings = []
-    for small_bytes in (0, 1 << 40):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(mps, "SMALL_BYTES", small_bytes)
-            readings.append(_reading(data))
-    assert _agree(*readings)
+    assert _agree(*_by_blocks_and_lines(data))
 
 
 def test_second_cost_behind_a_marker_is_refused_as_in_full() -> None:

@@ -134,14 +134,11 @@ class Ledger:
     def forget(self, names: Iterable[str]) -> None:
         """Drops the rows of these names, where there are any; they leave their files when those are compacted."""
         for name in names:
-            self._drop(name)
-
-    def _drop(self, name: str) -> None:
-        place = self._places.pop(name, None)
-        if place is not None:
-            self._stale.add(place.file)
-        if self._new.pop(name, None) is not None:
-            self._stale.add(OWN)
+            place = self._places.pop(name, None)
+            if place is not None:
+                self._stale.add(place.file)
+            if self._new.pop(name, None) is not None:
+                self._stale.add(OWN)
 
     def names(self) -> list[str]:
         """Returns the names that have a row."""

@@ -40,17 +40,6 @@ def suits(base: LinearProgram, settings: SolveSettings) -> bool:
     return base.n >= WIDE * base.m > 0 and settings.cutoff is None and settings.iteration_limit is None
 
 
-class Prices:
-    """Reduced costs from row duals."""
-
-    def __init__(self, base: LinearProgram) -> None:
-        self._cost, self._matrix = base.c, Matrix(base.rows)
-
-    def of(self, y: Vector) -> Vector:
-        """Returns c - A.T @ y for every row of y [s, m] at the base's costs: [s, n]."""
-        return self._cost - self._matrix.transposed_times(y)
-
-
 class Sifter:
     """Sifts members of one batch. It is told optima of whole members, and takes its first columns from them."""
 
@@ -60,7 +49,7 @@ class Sifter:
         self._rest: Vector | None = None
         self._least = np.full(base.n, np.inf)  # smallest |r| of the optima known
         self._used: Mask = np.isinf(base.col_lower) & np.isinf(base.col_upper)
-        self._prices = Prices(base)
+        self._matrix = Matrix(base.rows)
         self._restricted: _Restricted | None = None
         self._seconds = 0.0  # a member that was settled, of late; members that were not are in it
         self._blocks = 0
@@ -121,7 +110,7 @@ class Sifter:
             outside = np.flatnonzero(~self._used)
             self._used[outside[np.argsort(self._least[outside], kind="stable")[:missing]]] = True
         small = self._used.sum() <= MOST * self._base.n
-        self._restricted = _Restricted(self._base, self._used.copy(), self._rest, self._prices) if small else None
+        self._restricted = _Restricted(self._base, self._used.copy(), self._rest, self._matrix) if small else None
 
     def _round(self, changes: Changes, members: Indices) -> tuple[Optima, Indices, Indices]:
         """Solves members over the columns in use: those that prices settle, those with wrong prices, those without an optimum.
@@ -161,12 +150,12 @@ class Sifter:
 class _Restricted:
     """The LP over the columns in use, in a session of its own; all other columns are at a finite bound."""
 
-    def __init__(self, base: LinearProgram, used: Mask, rest: Vector, prices: Prices) -> None:
+    def __init__(self, base: LinearProgram, used: Mask, rest: Vector, matrix: Matrix) -> None:
         self.columns = np.flatnonzero(used)
         self.rest = np.where(used, 0.0, rest)
         self._place = np.cumsum(used) - 1
         self._shift = base.rows.times(self.rest)
-        self._prices = prices
+        self._cost, self._matrix = base.c, matrix
         self._may_rise = ~used & (base.col_upper > self.rest)
         self._may_fall = ~used & (base.col_lower < self.rest)
         self._session = Session(
@@ -198,5 +187,5 @@ class _Restricted:
 
     def wrong_prices(self, y: Vector, tolerance: float) -> Mask:
         """Returns where prices of row duals y [s, m] at the base's costs are wrong for a column that is not in use: [s, n]."""
-        r = self._prices.of(y)
+        r = self._cost - self._matrix.transposed_times(y)
         return ((r < -tolerance) & self._may_rise) | ((r > tolerance) & self._may_fall)
