@@ -326,7 +326,7 @@ def test_files_above_the_limit_are_refused(cache: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("compression", list(PACK))
 def test_decompression_of_odd_data(compression: Compression) -> None:
     """Joined members are one text; cut, damaged, mislabelled and excessive data are errors that name the compression."""
-    text = os.urandom(100_000) + SMALL.encode()
+    text = np.random.default_rng(0).bytes(100_000) + SMALL.encode()
     packed = PACK[compression](text)
 
     def refused(data: bytes, limit: int = 1 << 30) -> str:
