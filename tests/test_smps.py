@@ -94,7 +94,7 @@ def test_an_interrupted_study_of_the_mean_still_counts_the_scenarios(tmp_path: P
             raise Interrupted(signal.SIGTERM)
         yield from scenario_groups(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("batchlp_cli.run.scenario_groups", interrupted)
+    monkeypatch.setattr("batchlp_cli.producers.scenario_groups", interrupted)
     assert exit_code_of(["solve", "--smps", str(tmp_path / "p"), "-o", str(tmp_path / "run"), "-q"], 0.0) == 143
     report = json.loads((tmp_path / "run" / "report.json").read_text())
     assert (report["state"], report["rows"], len(report["groups"])) == ("interrupted", 2, 1)
