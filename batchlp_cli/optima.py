@@ -34,6 +34,16 @@ class Optima:
     def __len__(self) -> int:
         return int(self.members.size)
 
+    @staticmethod
+    def of(claims: Sequence[tuple[int, Solution]]) -> Optima:
+        """Returns optimal claims, at least one, that were found in one way; seconds become their mean."""
+        members, solutions = zip(*claims, strict=True)
+        x, y = np.array([claim.x for claim in solutions]), np.array([claim.y for claim in solutions])
+        iterations = np.array([claim.iterations for claim in solutions], dtype=np.int64)
+        seconds = sum(claim.seconds for claim in solutions) / len(solutions)
+        first = solutions[0]
+        return Optima(np.array(members, dtype=np.int64), x, y, iterations, seconds, first.backend, str(first.method))
+
     def x(self, which: slice) -> Vector:
         """Returns the points of some of the claims, in a new array: [k, n]."""
         values = self.values[which]

@@ -136,6 +136,7 @@ ORDER: Mapping[str, Order] = {
         ("session", "sharing"),
         ("rays", "screen"),
         ("engine",),
+        ("moves",),
     ),
 }
 
