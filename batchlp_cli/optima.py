@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -76,6 +77,32 @@ class Optima:
 
     def _claim(self, x: Vector, y: Vector, r: Vector, iterations: int) -> Solution:
         return Solution(Status.OPTIMAL, x, y, r, None, None, iterations, self.seconds, self.backend, self.method)
+
+
+def joined(parts: Sequence[Optima]) -> list[Optima]:
+    """Returns the same claims with those together that were found in one way; seconds become their mean."""
+    alike: list[list[Optima]] = []
+    for part in parts:
+        known = next((some for some in alike if _is_one_way(some[0], part)), None)
+        if known is None:
+            alike.append([part])
+        else:
+            known.append(part)
+    return [some[0] if len(some) == 1 else _one(some) for some in alike]
+
+
+def _is_one_way(a: Optima, b: Optima) -> bool:
+    same = (a.backend, a.method) == (b.backend, b.method)
+    if a.used is None or a.rest is None or b.used is None or b.rest is None:
+        return same and a.used is b.used
+    return same and np.array_equal(a.used, b.used) and np.array_equal(a.rest, b.rest)
+
+
+def _one(parts: Sequence[Optima]) -> Optima:
+    names = ("members", "values", "y", "iterations")
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    seconds = sum(part.seconds * len(part) for part in parts) / max(1, sum(map(len, parts)))
+    return replace(parts[0], **arrays, seconds=seconds)
 
 
 Claim = tuple[int, Solution] | Optima

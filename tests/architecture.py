@@ -60,6 +60,7 @@ ORDER: Mapping[str, Order] = {
         ("concerns", "comparison"),
         ("facts", "profile", "studied"),
         ("failures", "trace", "occupancy", "checks", "row_block"),
+        ("sources",),
         ("outcome", "markup", "words", "style", "rows"),
     ),
     "families": (

@@ -18,7 +18,7 @@ from batchlp_cli.errors import UsageError
 from batchlp_cli.files.mps_writer import write_mps
 from batchlp_cli.files.scenario_cells import Places
 from batchlp_cli.files.scenario_folder import write_table
-from batchlp_cli.files.scenario_names import file_name, scenario_name
+from batchlp_cli.files.scenario_names import file_name, file_names, scenario_name
 from batchlp_cli.files.scenario_table import read_cells
 from batchlp_cli.files.scenarios import Scenarios, table_windows
 from batchlp_cli.problem import LinearProgram
@@ -279,6 +279,18 @@ def test_names_of_files_stand_for_their_scenarios(name: str) -> None:
     assert "\0" not in file
     assert not file.startswith((".", "-"))
     assert scenario_name(file) == name or len(file) > 60 or not name.isascii() or file[-11:-10] == "-"
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(["", "a", "con", "COM1", "lpt0x", "-a", "a-", "a\nb", "a b", "a.b", "x" * 300]), st.text(max_size=4)
+        )
+    )
+)
+def test_names_of_files_are_found_together(names: list[str]) -> None:
+    """All names at once are those of each alone."""
+    assert file_names(tuple(names)) == tuple(map(file_name, names))
 
 
 def test_folder_and_table_are_converted_exactly_both_ways(tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ from typing import cast
 
 import numpy as np
 
-from batchlp_cli.backends.highs.chunk import METHOD, ChunkAnswer, ChunkTask
+from batchlp_cli.backends.highs.chunk import METHOD as SHARED
+from batchlp_cli.backends.highs.chunk import ChunkAnswer, ChunkTask
 from batchlp_cli.backends.highs.course import Course
 from batchlp_cli.backends.highs.session import Mode
+from batchlp_cli.backends.highs.sifting import METHOD as SIFTED
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.optima import Claim
 from batchlp_cli.processes import Ending, Outcome, Task
@@ -81,8 +83,8 @@ class Convoy:
         self._back, self._seconds = self._back + len(members), self._seconds + outcome.seconds
         answers = cast(ChunkAnswer, outcome.value)
         for part in answers.optima:
-            self._shared += len(part) if part.method == METHOD else 0
-            self._sifted += len(part) if part.method != METHOD else 0
+            self._shared += len(part) if part.method == SHARED else 0
+            self._sifted += len(part) if part.method == SIFTED else 0
         own = ((members[k], claim) for k, claim in answers.claims)
         return [*own, *(part.renumbered(members) for part in answers.optima if len(part))]
 
