@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import random
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from batchlp_cli.batch import VECTOR_FIELDS
 from batchlp_cli.errors import UsageError
+from batchlp_cli.files import scenario_table
 from batchlp_cli.files.mps_writer import write_mps
 from batchlp_cli.files.scenario_cells import Places
 from batchlp_cli.files.scenario_folder import write_table
@@ -201,6 +203,16 @@ def test_plain_lines_are_read_as_any_others(seed: int, tmp_path: Path, monkeypat
     found = outcome(path)
     monkeypatch.setattr("batchlp_cli.files.scenario_forms.Wide.plain", lambda *_: None)
     assert found == outcome(path)
+
+
+@pytest.mark.parametrize(
+    "odd", ['{"a": 1, "a": 2}', '{"a": [1]}', '{"a": {"b": 1}}', '[["a", 1]]', '{"a": 1} {"a": 2}', '{"a": 1', "7", "{,}", "x"]
+)
+def test_lines_of_json_that_are_no_plain_objects_are_looked_at_one_by_one(odd: str) -> None:
+    """Objects of numbers and texts are read together; with any other line among them none is."""
+    plain = ['{"a": 1, "b": "x"}\n', ' {"a": NaN, "c": null}\r\n']
+    assert repr(scenario_table._plain_objects(plain)) == repr([{"a": 1, "b": "x"}, {"a": math.nan, "c": None}])
+    assert scenario_table._plain_objects([*plain, odd]) is None
 
 
 def test_lines_of_numbers_are_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,8 +20,6 @@ RESIDUALS = tuple(key for key in RESULT_FIELDS if "_residual_" in key or key.sta
 """The keys of the residuals, in the order of `Residuals`."""
 
 Numbers = Vector | Indices
-Texts = str | list[str]
-"""What all rows have in one place, or each of them."""
 
 
 class RowBlock:
@@ -82,15 +80,7 @@ class RowBlock:
     @cached_property
     def text(self) -> str:
         """The rows as JSON, as `report.rows.json_line` writes them, with the end of each line."""
-        constants, columns = ["{"], list[list[str]]()
-        for place, part in enumerate(self._parts()):
-            for text in part if place == 0 else (", ", *part):
-                if isinstance(text, str):
-                    constants[-1] += text
-                else:
-                    columns.append(text)
-                    constants.append("")
-        constants[-1] += "}\n"
+        constants, columns = self._woven_of()
         # row by row, a text that all have and then one of its own: many times as fast as a template for each row
         width = len(constants) + len(columns)
         woven = [""] * (width * len(self))
@@ -100,34 +90,41 @@ class RowBlock:
             woven[2 * k + 1 :: width] = column
         return "".join(woven)
 
-    def _parts(self) -> Iterator[Sequence[Texts]]:
-        """Yields for each key of a row what stands there as JSON, with the key, in parts that follow each other."""
-        numbers = {key: _texts(column) for key, column in self._numbers.items()}
+    def _woven_of(self) -> tuple[list[str], list[list[str]]]:
+        """Returns what all lines have, cut where each has its own, and what each has in those places."""
+        texts, numbers = self._texts(), self._number_texts()
+        mark = "\x1a"
+        while _fixed(mark)[1:-1] in json_line(self._first):
+            mark += "\x1a"
+        row = self._first | dict.fromkeys([*texts, *numbers], mark) | {"input": self._sources.before + mark}
+        if "iterations" in numbers:
+            row["attempts"] = [self._attempt | {"iterations": mark}]
+        constants = f"{json_line(row)}\n".split(_fixed(mark)[1:-1])
+        columns: list[list[str]] = []
+        for key in row:
+            at = len(columns)
+            if key in texts:
+                columns.append(texts[key])
+            elif key in numbers or (key == "attempts" and "iterations" in numbers):
+                columns.append(numbers["iterations" if key == "attempts" else key])
+                constants[at], constants[at + 1] = constants[at][:-1], constants[at + 1][1:]  # numbers have no quotes
+        return constants, columns
+
+    def _texts(self) -> dict[str, list[str]]:
+        """Returns the columns of texts as JSON, without the quotes."""
         sources = self._sources
         names = _bodies(sources.names)
         called = names if sources.called == sources.names else _bodies(sources.called)
         models = called if self._models == sources.called else _bodies(self._models)
-        read_time = _texts(np.round(sources.read_time, 6))
-        told: dict[str, Sequence[Texts]] = {
-            "name": _quoted(names),
-            "input": ('"', encode_basestring_ascii(sources.before)[1:-1], *_quoted(called)[1:]),
-            "read_time": (read_time,),
-            "model_name": _quoted(models),
-            "probability": (_texts(sources.probability),),
-            "input_digest": _quoted(_bodies(sources.digests)) if all(sources.digests) else (_or_null(sources.digests),),
-        }
-        for key, value in self._first.items():
-            if key == "attempts":
-                yield f'"{key}": [{{', *self._attempt_parts(numbers["iterations"]), "}]"
-            elif key in numbers:
-                yield f'"{key}": ', numbers[key]
-            else:
-                yield f'"{key}": ', *told.get(key, (_fixed(value),))
+        texts = {"name": names, "input": called, "model_name": models}
+        return texts | ({"input_digest": _bodies(sources.digests)} if all(sources.digests) else {})
 
-    def _attempt_parts(self, iterations: Texts) -> Iterator[Texts]:
-        for place, (key, value) in enumerate(self._attempt.items()):
-            yield ", " * (place > 0) + f'"{key}": '
-            yield iterations if key == "iterations" else _fixed(value)
+    def _number_texts(self) -> dict[str, list[str]]:
+        """Returns the columns of numbers as JSON, and those that may be null; but not those in which all rows agree."""
+        sources = self._sources
+        numbers = {**self._numbers, "read_time": np.round(sources.read_time, 6), "probability": sources.probability}
+        found = {key: _number_texts(column) for key, column in numbers.items() if not _is_one(column)}
+        return found if all(sources.digests) else found | {"input_digest": list(map(_or_null, sources.digests))}
 
 
 def proved_rows(
@@ -158,10 +155,6 @@ def _fixed(value: object) -> str:
     return json_line({"": value})[5:-1]
 
 
-def _quoted(bodies: Texts) -> tuple[Texts, ...]:
-    return '"', bodies, '"'
-
-
 def _bodies(texts: Sequence[str]) -> list[str]:
     """Returns texts as JSON, without the quotes."""
     whole = "\n".join(texts)
@@ -171,16 +164,18 @@ def _bodies(texts: Sequence[str]) -> list[str]:
     return [encode_basestring_ascii(text)[1:-1] for text in texts]
 
 
-def _or_null(texts: Sequence[str]) -> list[str]:
-    """Returns texts as JSON, null for an empty one."""
-    return [encode_basestring_ascii(text) if text else "null" for text in texts]
+def _or_null(text: str) -> str:
+    """Returns a text as JSON, null for an empty one."""
+    return encode_basestring_ascii(text) if text else "null"
 
 
-def _texts(column: Numbers) -> Texts:
-    """Returns the numbers of a column as JSON; one text where all are the same."""
-    first = column[0]
-    if (column == first).all() and not (column.dtype == np.float64 and first == 0 and np.signbit(column).any()):
-        return "null" if column.dtype == np.float64 and not np.isfinite(first) else repr(first.item())
+def _is_one(column: Numbers) -> bool:
+    """Tells whether all numbers of a column are the same, 0.0 and -0.0 being two."""
+    return bool((column.view(np.int64) == column.view(np.int64)[0]).all())
+
+
+def _number_texts(column: Numbers) -> list[str]:
+    """Returns the numbers of a column as JSON."""
     if column.dtype != np.float64:
         return list(map(str, column.tolist()))
     texts = list(map(float.__repr__, column.tolist()))

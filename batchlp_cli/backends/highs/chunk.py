@@ -18,7 +18,7 @@ from batchlp_cli.backends.highs.session import Mode, Session
 from batchlp_cli.backends.highs.sharing import Bunch, SharedBasis
 from batchlp_cli.backends.highs.sifting import Sifter, suits
 from batchlp_cli.batch import Changes, Indices
-from batchlp_cli.optima import Optima
+from batchlp_cli.optima import Optima, joined
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Solution, Status
@@ -235,4 +235,4 @@ def _answer(claims: Sequence[tuple[int, Solution]], optima: Sequence[Optima]) ->
             alike[claim.method].append((member, claim))
         else:
             others.append((member, replace(claim, basis=None)))
-    return ChunkAnswer(others, [part for part in (*optima, *map(Optima.of, alike.values())) if len(part)])
+    return ChunkAnswer(others, joined([part for part in (*optima, *map(Optima.of, alike.values())) if len(part)]))
