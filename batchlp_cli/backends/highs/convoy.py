@@ -22,7 +22,7 @@ from batchlp_cli.settings import SolveSettings
 
 LEAST = 64  # members of a batch that travels in chunks
 MOST = 512  # members of a chunk
-CHUNK_SECONDS = 0.2  # that a chunk may take, as its members are measured alone
+CHUNK_SECONDS = 0.2  # that a chunk may take, as members were measured: in chunks so far, alone before the first
 CHUNK_BYTES = 60_000  # of a task, so that it fits into the pipe of a worker that is still busy
 SAMPLE = 64  # members whose changes tell how large a task is
 
@@ -58,7 +58,7 @@ class Convoy:
 
     def _size(self) -> int:
         """Returns how many members a chunk may have now: no more than leaves work for every worker."""
-        waiting, seconds = self.course.waiting, self.course.seconds_a_member
+        waiting, seconds = self.course.waiting, self.seconds_a_member
         if seconds is None:
             return 0
         return min(MOST, waiting // (2 * self._jobs), int(CHUNK_SECONDS / max(seconds, 1e-5)), CHUNK_BYTES // self._bytes)
