@@ -13,6 +13,9 @@ from batchlp_cli.problem import Vector
 from batchlp_cli.products import Matrix
 from batchlp_cli.solution import Solution, Status
 
+JOINED_BYTES = 4 << 20
+"""Vectors of claims that are joined: enough for calls to cost little, and little beside those that wait."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Optima:
@@ -44,6 +47,11 @@ class Optima:
         seconds = sum(claim.seconds for claim in solutions) / len(solutions)
         first = solutions[0]
         return Optima(np.array(members, dtype=np.int64), x, y, iterations, seconds, first.backend, str(first.method))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the vectors."""
+        return int(self.values.nbytes + self.y.nbytes)
 
     def x(self, which: slice) -> Vector:
         """Returns the points of some of the claims, in a new array: [k, n]."""
@@ -80,14 +88,17 @@ class Optima:
 
 
 def joined(parts: Sequence[Optima]) -> list[Optima]:
-    """Returns the same claims with those together that were found in one way; seconds become their mean."""
+    """Returns the same claims with those together that were found in one way, up to JOINED_BYTES; seconds become their mean."""
     alike: list[list[Optima]] = []
+    sizes: list[int] = []
     for part in parts:
-        known = next((some for some in alike if _is_one_way(some[0], part)), None)
-        if known is None:
-            alike.append([part])
-        else:
-            known.append(part)
+        k = next((k for k in reversed(range(len(alike))) if _is_one_way(alike[k][0], part)), -1)
+        if k < 0 or sizes[k] + part.nbytes > JOINED_BYTES:
+            alike.append([])
+            sizes.append(0)
+            k = len(alike) - 1
+        alike[k].append(part)
+        sizes[k] += part.nbytes
     return [some[0] if len(some) == 1 else _one(some) for some in alike]
 
 

@@ -68,7 +68,7 @@ def test_points_of_few_columns_are_those_of_the_whole() -> None:
     assert rest.tolist() == [1.0, 2.0, 3.0, 4.0]
 
 
-def test_claims_found_in_one_way_are_joined() -> None:
+def test_claims_found_in_one_way_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     """Claims of one method and set of columns become one list in their order, with their mean time; others stay apart."""
     rest, used = np.zeros(3), np.array([0, 2])
 
@@ -92,6 +92,9 @@ def test_claims_found_in_one_way_are_joined() -> None:
     assert found[0].values[:, 0].tolist() == [0.0, 0.0, 4.0, 4.0]
     assert found[2].used is used
     assert joined([]) == []
+    monkeypatch.setattr("batchlp_cli.optima.JOINED_BYTES", parts[0].nbytes + parts[2].nbytes)
+    some = [claim(k, "a") for k in range(0, 10, 2)]
+    assert [part.members.tolist() for part in joined(some)] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
