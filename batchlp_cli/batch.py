@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import TypeVar
 
 import numpy as np
 
@@ -206,9 +207,9 @@ class LPBatch:
 
     def take(self, members: Sequence[int] | Indices) -> LPBatch:
         """Returns the batch of the given members, in the given order; a member may be taken twice."""
-        chosen = [int(i) for i in members]
-        labels = tuple(self.labels[i] for i in chosen) if self.labels else ()
-        return LPBatch(self.base, self.changes.take(chosen), tuple(self.names[i] for i in chosen), labels)
+        chosen = np.asarray(members, dtype=np.int64)
+        labels = picked(self.labels, chosen) if self.labels else ()
+        return LPBatch(self.base, self.changes.take(chosen), picked(self.names, chosen), labels)
 
     def dense(self, code: Field) -> Vector:
         """Returns one field of all members: [B, size] float64 (size n, m, or 1 for OFFSET). Meant for small batches."""
@@ -222,6 +223,14 @@ class LPBatch:
     def memory_bytes(self) -> int:
         """Bytes of the base and its changes."""
         return self.base.memory_bytes + self.changes.memory_bytes + 100 * len(self)
+
+
+T = TypeVar("T")
+
+
+def picked(values: Sequence[T], which: Indices) -> tuple[T, ...]:
+    """Returns some of the values, in the given order."""
+    return tuple(map(values.__getitem__, which.tolist()))
 
 
 def difference(base: LinearProgram, lp: LinearProgram) -> Changes:

@@ -171,7 +171,7 @@ class Talk:
 
     def _together(self, rows: Rows) -> None:
         if self.form == "jsonl":
-            sys.stdout.write("\n".join([*rows.lines, ""]))
+            sys.stdout.write(rows.text)
             sys.stdout.flush()
             return
         for row in rows.rows():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -45,8 +45,8 @@ class Rows(Protocol):
         ...
 
     @property
-    def lines(self) -> Sequence[str]:
-        """The rows as JSON, without the lines' ends."""
+    def text(self) -> str:
+        """The rows as JSON, a line each with its end."""
         ...
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -157,21 +157,47 @@ def _unlike_pattern(a: LinearProgram, b: LinearProgram, in_a: Indices, in_b: Ind
     )
 
 
-_NUMBERS = np.dtype([("field", np.int8), ("index", np.int64), ("value", np.float64)])
+SLICE = 1 << 16
+"""Changes that are looked at together for duplicates: about what stays in cache."""
+
+_MIXERS = tuple(np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93))
 
 
 def duplicate_members(batch: LPBatch) -> Indices:
     """Returns for each member the first member with identical numbers (itself where there is none earlier): [B] int64."""
-    changes = _effective(batch)
-    numbers = np.empty(len(changes), dtype=_NUMBERS)
-    numbers["field"], numbers["index"], numbers["value"] = changes.field, changes.index, changes.value
-    bounds = np.searchsorted(changes.member, np.arange(len(batch) + 1))
+    first = np.arange(len(batch), dtype=np.int64)
+    hashes = np.zeros(len(batch), dtype=np.uint64)
+    width = max(1, SLICE * len(batch) // max(1, len(batch.changes)))
+    for start in range(0, len(batch), width):
+        part = first[start : start + width]
+        hashes[part] = _hashes(batch.take(part))
+    order = np.argsort(hashes, kind="stable")
+    again = np.flatnonzero(np.diff(hashes[order]) == 0)
+    if not again.size:
+        return first
+    # members with equal hashes are compared number for number
+    doubtful = np.unique(np.concatenate([order[again], order[again + 1]]))
     seen: dict[bytes, int] = {}
-    first = np.empty(len(batch), dtype=np.int64)
-    for member in range(len(batch)):
-        content = numbers[bounds[member] : bounds[member + 1]].tobytes()
-        first[member] = seen.setdefault(hashlib.blake2b(content, digest_size=32).digest(), member)
+    numbers = _effective(batch.take(doubtful))
+    edges = np.searchsorted(numbers.member, np.arange(doubtful.size + 1)).tolist()
+    columns = numbers.field, numbers.index, numbers.value
+    for k, (a, b) in enumerate(pairwise(edges)):
+        content = b"".join(column[a:b].tobytes() for column in columns)
+        first[doubtful[k]] = seen.setdefault(content, int(doubtful[k]))
     return first
+
+
+def _hashes(batch: LPBatch) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
+    """Returns a number for each member that is the same for the same numbers, and most often another one for others: [B]."""
+    table = _effective(batch)
+    a, b, c, d = _MIXERS
+    mixed = table.value.view(np.uint64) * a + table.index.astype(np.uint64) * b + table.field.astype(np.uint64) * c
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= d
+    mixed ^= mixed >> np.uint64(29)
+    sums = np.append(np.uint64(0), np.cumsum(mixed, dtype=np.uint64))  # sums wrap around, and so do their differences
+    edges = np.searchsorted(table.member, np.arange(len(batch) + 1))
+    return sums[edges[1:]] - sums[edges[:-1]]
 
 
 def _ascends(table: Changes) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from batchlp_cli.batch import Field, LPBatch
@@ -18,7 +20,7 @@ from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import SolveSettings
 
 if TYPE_CHECKING:
-    from batchlp_cli.producers import Producer
+    from batchlp_cli.producers import Producer, Window
 
 EXAMPLES = 3
 """How many members a group's description names."""
@@ -98,21 +100,24 @@ def inspect_inputs(
                 for note in producer.open(outcome):
                     listen(Note(note))
                 for window in scenario_groups(producer, outcome, settings.memory_bytes):
-                    names = {key: source.shown for key, source in window.sources.items()}
-                    _look(window.groups, views, bases, names, settings)
+                    _look(window.groups, views, bases, partial(_shown, window), settings)
                 continue
             grouper.add(outcome.key, outcome.lp, outcome.matrix_digest)
             if grouper.memory_bytes > settings.memory_bytes:
-                _look(grouper.take_batches(), views, bases, shown, settings)
-        _look(grouper.take_batches(), views, bases, shown, settings)
+                _look(grouper.take_batches(), views, bases, shown.__getitem__, settings)
+        _look(grouper.take_batches(), views, bases, shown.__getitem__, settings)
     return Inspection(list(views.values()), unreadable)
+
+
+def _shown(window: Window, key: int) -> str:
+    return window.sources[key].shown
 
 
 def _look(
     groups: list[Group],
     views: dict[str, GroupView],
     bases: dict[str, LinearProgram],
-    shown: dict[int, str],
+    shown: Callable[[int], str],
     settings: SolveSettings,
 ) -> None:
     for group in groups:
@@ -122,7 +127,7 @@ def _look(
             views[group.id] = view
             view.unlike = _nearest(base, bases)
             bases[group.id] = base
-        views[group.id].add(group.batch, [shown[key] for key in group.keys], settings)
+        views[group.id].add(group.batch, [shown(key) for key in group.keys[:EXAMPLES]], settings)
 
 
 def _nearest(base: LinearProgram, bases: dict[str, LinearProgram]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from batchlp_cli.batch import Field, Indices, LPBatch
 from batchlp_cli.problem import Vector
 from batchlp_cli.products import Matrix
 from batchlp_cli.solution import Solution, Status
+
+JOINED_BYTES = 4 << 20
+"""Vectors of claims that are joined: enough for calls to cost little, and little beside those that wait."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +37,21 @@ class Optima:
 
     def __len__(self) -> int:
         return int(self.members.size)
+
+    @staticmethod
+    def of(claims: Sequence[tuple[int, Solution]]) -> Optima:
+        """Returns optimal claims, at least one, that were found in one way; seconds become their mean."""
+        members, solutions = zip(*claims, strict=True)
+        x, y = np.array([claim.x for claim in solutions]), np.array([claim.y for claim in solutions])
+        iterations = np.array([claim.iterations for claim in solutions], dtype=np.int64)
+        seconds = sum(claim.seconds for claim in solutions) / len(solutions)
+        first = solutions[0]
+        return Optima(np.array(members, dtype=np.int64), x, y, iterations, seconds, first.backend, str(first.method))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the vectors."""
+        return int(self.values.nbytes + self.y.nbytes)
 
     def x(self, which: slice) -> Vector:
         """Returns the points of some of the claims, in a new array: [k, n]."""
@@ -66,6 +85,35 @@ class Optima:
 
     def _claim(self, x: Vector, y: Vector, r: Vector, iterations: int) -> Solution:
         return Solution(Status.OPTIMAL, x, y, r, None, None, iterations, self.seconds, self.backend, self.method)
+
+
+def joined(parts: Sequence[Optima]) -> list[Optima]:
+    """Returns the same claims with those together that were found in one way, up to JOINED_BYTES; seconds become their mean."""
+    alike: list[list[Optima]] = []
+    sizes: list[int] = []
+    for part in parts:
+        k = next((k for k in reversed(range(len(alike))) if _is_one_way(alike[k][0], part)), -1)
+        if k < 0 or sizes[k] + part.nbytes > JOINED_BYTES:
+            alike.append([])
+            sizes.append(0)
+            k = len(alike) - 1
+        alike[k].append(part)
+        sizes[k] += part.nbytes
+    return [some[0] if len(some) == 1 else _one(some) for some in alike]
+
+
+def _is_one_way(a: Optima, b: Optima) -> bool:
+    same = (a.backend, a.method) == (b.backend, b.method)
+    if a.used is None or a.rest is None or b.used is None or b.rest is None:
+        return same and a.used is b.used
+    return same and np.array_equal(a.used, b.used) and np.array_equal(a.rest, b.rest)
+
+
+def _one(parts: Sequence[Optima]) -> Optima:
+    names = ("members", "values", "y", "iterations")
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    seconds = sum(part.seconds * len(part) for part in parts) / max(1, sum(map(len, parts)))
+    return replace(parts[0], **arrays, seconds=seconds)
 
 
 Claim = tuple[int, Solution] | Optima

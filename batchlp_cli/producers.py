@@ -13,14 +13,15 @@ from typing import Protocol
 
 import numpy as np
 
+from batchlp_cli.batch import Indices
 from batchlp_cli.files.read import ReadOutcome
 from batchlp_cli.files.read.messages import digest_matrix
-from batchlp_cli.files.scenario_names import file_name
+from batchlp_cli.files.scenario_names import file_names
 from batchlp_cli.files.scenarios import Scenarios, table_windows
 from batchlp_cli.files.smps import Program, SmpsFiles, read_program
 from batchlp_cli.grouping import ID_LENGTH, Group
 from batchlp_cli.problem import Vector
-from batchlp_cli.report.rows import Source
+from batchlp_cli.report.sources import Sources, SourcesByKey
 
 WINDOW_SHARE = 8
 """Part of the memory of a window that goes to the scenarios themselves; the rest is for their results on the way."""
@@ -127,7 +128,7 @@ class Window:
     """Groups of scenarios, and for each key in them where its row comes from."""
 
     groups: list[Group]
-    sources: dict[int, Source]
+    sources: SourcesByKey
 
 
 def scenario_groups(
@@ -141,7 +142,7 @@ def scenario_groups(
     share = memory_bytes // WINDOW_SHARE
     for window in producer.windows(share) if held is None else producer.held_at(held, share):
         groups: list[Group] = []
-        sources: dict[int, Source] = {}
+        found: list[tuple[Indices, Sources]] = []
         position = start
         for scenarios in window:
             keys = np.arange(position, position + len(scenarios.batch), dtype=np.int64)
@@ -150,9 +151,9 @@ def scenario_groups(
             part = scenarios if mine.size == keys.size else scenarios.taken(mine - keys[0])
             if mine.size:
                 groups.append(Group(name_group(part), part.batch, tuple(mine.tolist())))
-                sources.update(zip(mine.tolist(), sources_of(part, core, producer.shown), strict=True))
+                found.append((mine, sources_of(part, core, producer.shown)))
         start = position
-        yield Window(groups, sources)
+        yield Window(groups, SourcesByKey.joined(found))
 
 
 def _group_namer(core: ReadOutcome) -> Callable[[Scenarios], str]:
@@ -166,21 +167,18 @@ def _group_namer(core: ReadOutcome) -> Callable[[Scenarios], str]:
     return name
 
 
-def sources_of(scenarios: Scenarios, core: ReadOutcome, shown: str) -> list[Source]:
+def sources_of(scenarios: Scenarios, core: ReadOutcome, shown: str) -> Sources:
     """Returns where the rows of scenarios come from; the digest covers the model's bytes and the scenario's changes."""
-    changes = scenarios.batch.changes
-    edges = np.searchsorted(changes.member, np.arange(len(scenarios.batch) + 1)).tolist()
-    parts = (changes.field.tobytes(), changes.index.tobytes(), changes.value.tobytes())
-    rows = scenarios.batch.base.rows
+    names, changes, rows = scenarios.batch.names, scenarios.batch.changes, scenarios.batch.base.rows
+    edges = np.searchsorted(changes.member, np.arange(len(names) + 1)).tolist()
+    fields, indices, values = changes.field.tobytes(), changes.index.tobytes(), changes.value.tobytes()
     matrix = rows.data.tobytes() if core.lp is None or not rows.shares(core.lp.rows) else b""
     common = hashlib.blake2b(core.input_digest.encode() + matrix, digest_size=16)
-    found = []
-    files = list(map(file_name, scenarios.batch.names))
-    for k, (name, probability) in enumerate(zip(scenarios.batch.names, scenarios.probability.tolist(), strict=True)):
-        a, b = edges[k], edges[k + 1]
+    digests = []
+    for name, a, b in zip(names, edges, edges[1:], strict=False):
         digest = common.copy()
-        own = parts[0][a:b], parts[1][8 * a : 8 * b], parts[2][8 * a : 8 * b]
+        own = fields[a:b], indices[8 * a : 8 * b], values[8 * a : 8 * b]
         digest.update(b"".join((name.encode("utf-8", "surrogateescape"), b"\0", *own)))
-        known = None if probability != probability else probability
-        found.append(Source(files[k], f"{shown}:{name}", digest.hexdigest(), 0.0, core.warnings, known))
-    return found
+        digests.append(digest.hexdigest())
+    read_time = np.zeros(len(names))
+    return Sources(file_names(names), f"{shown}:", names, tuple(digests), read_time, scenarios.probability, tuple(core.warnings))

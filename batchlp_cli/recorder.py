@@ -9,15 +9,16 @@ from typing import Protocol
 
 import numpy as np
 
-from batchlp_cli.batch import Labels, LPBatch
+from batchlp_cli.batch import Indices, Labels, LPBatch, picked
 from batchlp_cli.events import Listen, RowReady, RowsReady
 from batchlp_cli.files.results import RunFolder
 from batchlp_cli.files.write import BatchArchive, solution_text
 from batchlp_cli.kkt import Proofs
 from batchlp_cli.optima import Optima
-from batchlp_cli.problem import LinearProgram
+from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.report.row_block import RowBlock, proved_rows
 from batchlp_cli.report.rows import Model, Row, Source, Totals, duplicate_row, json_line, result_row, unreadable_row
+from batchlp_cli.report.sources import Sources
 from batchlp_cli.settings import Selection, SolutionFormat
 from batchlp_cli.solution import Solution, Verdict
 
@@ -35,8 +36,8 @@ class Listener(Protocol):
         """Takes a row."""
         ...
 
-    def add_optima(self, probabilities: Sequence[object], values: Sequence[object]) -> None:
-        """Takes several rows with a verified optimum, by their probabilities, None where there is none, and objectives."""
+    def add_optima(self, probabilities: Vector, values: Vector) -> None:
+        """Takes several rows with a verified optimum, by their probabilities, NaN where there is none, and objectives."""
         ...
 
 
@@ -100,24 +101,24 @@ class Recorder:
         """Whether solutions are written beside the rows."""
         return self._kind is not SolutionFormat.NONE
 
-    def proved(
-        self, sources: Sequence[Source], batch: LPBatch, members: Sequence[int], group: str, optima: Optima, proofs: Proofs
-    ) -> None:
-        """Records members whose optimum was proved at the first try; claims and proofs are in the order of the members.
+    def proved(self, sources: Sources, batch: LPBatch, members: Indices, group: str, optima: Optima, proofs: Proofs) -> None:
+        """Records members whose optimum was proved at the first try; sources, claims and proofs are in the order of the members.
 
         Only where no vectors are kept: what is written is rows.
         """
-        names = [batch.names[member] for member in members]
-        if not batch.labels and len({source.warnings for source in sources}) == 1:
-            self._keep_block(proved_rows(sources, names, self._model(batch, 0), (group, self._digest), optima, proofs))
-            return
-        alike: defaultdict[tuple[Model, tuple[str, ...]], list[int]] = defaultdict(list)
-        for k, (source, member) in enumerate(zip(sources, members, strict=True)):
-            alike[self._model(batch, member), source.warnings].append(k)
-        for (model, _), which in alike.items():
-            mine = [sources[k] for k in which], [names[k] for k in which]
-            rows = np.asarray(which, dtype=np.int64)
-            self._keep_block(proved_rows(*mine, model, (group, self._digest), optima.take(rows), proofs.take(rows)))
+        alike: dict[Model, list[int]] = {self._model(batch, 0): []}
+        if batch.labels:
+            alike = defaultdict(list)
+            for k, member in enumerate(members.tolist()):
+                alike[self._model(batch, member)].append(k)
+        for model, some in alike.items():
+            parts = sources, members, optima, proofs
+            if len(alike) > 1:
+                rows = np.asarray(some, dtype=np.int64)
+                parts = sources.take(rows), members[rows], optima.take(rows), proofs.take(rows)
+            mine, who, claims, words = parts
+            names = picked(batch.names, who)
+            self._keep_block(proved_rows(mine, names, model, (group, self._digest), claims, words))
 
     def _keep_block(self, block: RowBlock) -> None:
         self._waiting.append(block)
@@ -174,11 +175,11 @@ class Recorder:
         waiting, self._waiting, self._waiting_rows = self._waiting, [], 0
         if waiting and self._folder is not None:
             names: list[str] = []
-            lines: list[str] = []
+            texts: list[str] = []
             for one in waiting:
                 names += one.names if isinstance(one, RowBlock) else [str(one[0]["name"])]
-                lines += one.lines if isinstance(one, RowBlock) else [one[1]]
-            self._folder.append_lines(names, lines)
+                texts.append(one.text if isinstance(one, RowBlock) else f"{one[1]}\n")
+            self._folder.append_text(names, "".join(texts))
         for one in waiting:
             if isinstance(one, RowBlock):
                 self._announce_block(one)
@@ -189,7 +190,7 @@ class Recorder:
     def _announce_block(self, block: RowBlock) -> None:
         self.totals.add_verified(block.status, len(block))
         for listener in self._listeners:
-            listener.add_optima(block.column("probability"), block.column("objective"))
+            listener.add_optima(block.probabilities, block.objectives)
         if self._twins:
             for row in block.rows():
                 self._emit_twins(row)

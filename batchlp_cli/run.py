@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -35,6 +35,7 @@ from batchlp_cli.report.rows import (
     settings_record,
     versions,
 )
+from batchlp_cli.report.sources import columns_of, names_of
 from batchlp_cli.run_options import RunOptions
 from batchlp_cli.settings import BackendName
 from batchlp_cli.solution import Solution, Verdict
@@ -89,7 +90,8 @@ class Pipeline:
         self.held = interruptions.held
         self.stages = Stages()
         self.stages.seconds["start"] = time.perf_counter() - options.started
-        self.sources: dict[int, Source] = {i.index: Source(i.name, i.shown) for i in self.inputs}
+        self._inputs: dict[int, Source] = {i.index: Source(i.name, i.shown) for i in self.inputs}
+        self.sources: Mapping[int, Source] = self._inputs
         self.digest = settings_digest(self.settings, options.solutions, kept=options.selection, start=self._warm_start)
         self.folder = self._open_folder(stack)
         self.tracer = Tracer(self.watch, self.folder)
@@ -193,8 +195,7 @@ class Pipeline:
 
     def solve_window(self, groups: Sequence[Group]) -> None:
         """Solves the groups of a window, each distinct member once, tries again what was refused, and records every member."""
-        names = {key: self.sources[key].name for group in groups for key in group.keys}
-        works = [Work(group, duplicate_members(group.batch), names.__getitem__, self.watch) for group in groups]
+        works = [Work(group, duplicate_members(group.batch), names_of(self.sources, group.keys), self.watch) for group in groups]
         if any(needs_scipy(work.batch.base.rows, len(work.batch)) for work in works):
             self.preparation.load_scipy()
         if self.starts is not None:
@@ -229,11 +230,12 @@ class Pipeline:
     def _record_proved(self, work: Work, proved: Proved) -> None:
         with self.stages.timed("write"), self.held():
             twins, position = work.twins(proved.optima.members)
-            sources = [self.sources[work.group.keys[twin]] for twin in twins]
             optima, proofs = proved.optima, proved.proofs
             if position is not None:
                 optima, proofs = optima.take(position), proofs.take(position)
-            self.recorder.proved(sources, work.group.batch, twins, work.group.id, optima, proofs)
+            for which, sources in columns_of(self.sources, work.keys[twins]):
+                who = sources, work.group.batch, twins[which], work.group.id
+                self.recorder.proved(*who, optima.take(which), proofs.take(which))
 
     def _settle(self) -> None:
         """Brings rows to disk, and to whoever listens, before anybody waits or counts them."""
@@ -243,21 +245,20 @@ class Pipeline:
     def _record(self, work: Work, member: int, tries: Tries) -> None:
         with self.stages.timed("write"), self.held():
             self.tracer.keep(work.batch.names[member])
-            for twin in work.copies[member]:
-                source = self.sources[work.group.keys[twin]]
-                self.recorder.finished(source, work.group.batch, twin, work.group.id, tries)
+            for twin in work.copies(member):
+                self.recorder.finished(self.sources[work.group.keys[twin]], work.group.batch, twin, work.group.id, tries)
 
     def _outcomes(self) -> Iterator[ReadOutcome]:
         """Reads the inputs; yields what became an LP and records at once what did not."""
         for problem in (i for i in self.inputs if i.duplicate_of is None and i.problem):
             with self.held():
                 self.listen(InputRead())
-                self.recorder.unreadable(self.sources[problem.index], problem.problem)
+                self.recorder.unreadable(self._inputs[problem.index], problem.problem)
         for outcome in self.reader.read(self._requests()):
             self.listen(InputRead())
-            source = self.sources[outcome.key]
+            source = self._inputs[outcome.key]
             read = replace(source, input_digest=outcome.input_digest, read_time=outcome.seconds, warnings=tuple(outcome.warnings))
-            self.sources[outcome.key] = read
+            self._inputs[outcome.key] = read
             if outcome.lp is not None:
                 yield outcome
                 continue
@@ -284,7 +285,7 @@ class Pipeline:
         twins: defaultdict[str, list[Source]] = defaultdict(list)
         for twin in (i for i in self.inputs if i.duplicate_of is not None):
             assert twin.duplicate_of is not None
-            twins[self.sources[twin.duplicate_of].name].append(self.sources[twin.index])
+            twins[self._inputs[twin.duplicate_of].name].append(self._inputs[twin.index])
         return twins
 
     def _open_folder(self, stack: ExitStack) -> RunFolder | None:

@@ -20,7 +20,7 @@ from batchlp_cli.batch import LPBatch
 from batchlp_cli.dispatch import deserves_second_try, wants_crossover
 from batchlp_cli.kkt import Proofs, prove, verify
 from batchlp_cli.memory import keep_freed_memory
-from batchlp_cli.optima import Claim, Optima
+from batchlp_cli.optima import Claim, Optima, joined
 from batchlp_cli.preparation import Preparation
 from batchlp_cli.products import Matrix
 from batchlp_cli.pump import ready_lists
@@ -227,14 +227,17 @@ class Solver:
             if ready is None:
                 return
             singles: defaultdict[int, list[tuple[int, Solution]]] = defaultdict(list)
+            together: defaultdict[int, list[Optima]] = defaultdict(list)
             for k, claim in ready:
                 if isinstance(claim, Optima):
-                    proved, refused = self._prove(batches[k], claim, tol)
-                    singles[k] += refused
-                    if proved is not None:
-                        yield k, proved
+                    together[k].append(claim)
                 else:
                     singles[k].append(claim)
+            for k, optima in ((k, optima) for k, parts in together.items() for optima in joined(parts)):
+                proved, refused = self._prove(batches[k], optima, tol)
+                singles[k] += refused
+                if proved is not None:
+                    yield k, proved
             for k, own in singles.items():
                 yield from ((k, tried) for tried in self._verify(batches[k], own, tol))
 

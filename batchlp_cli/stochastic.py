@@ -11,9 +11,12 @@ For a minimisation EV's solution costs EEV on average, and no solution can do be
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from batchlp_cli.problem import Vector
 from batchlp_cli.status import Status
 
 
@@ -39,13 +42,14 @@ class Expectation:
             word = str(row["status"]) if row["verified"] else "not verified"
             self.without_value[word] = self.without_value.get(word, 0) + 1
 
-    def add_optima(self, probabilities: Sequence[object], values: Sequence[object]) -> None:
-        """Takes rows in that have a verified optimum: their probabilities, None where there is none, and their objectives."""
-        for p, value in zip(probabilities, values, strict=True):
-            if isinstance(p, float) and isinstance(value, float):
-                self.scenarios += 1
-                self.probability += p
-                self.weighted += p * value
+    def add_optima(self, probabilities: Vector, values: Vector) -> None:
+        """Takes rows in that have a verified optimum: their probabilities, NaN where there is none, and their objectives."""
+        counts = np.isfinite(probabilities) & np.isfinite(values)
+        p, value = probabilities[counts], values[counts]
+        self.scenarios += int(p.size)
+        # one after the other, so that sums do not depend on which rows come together
+        self.probability = float(np.cumsum(np.append(self.probability, p))[-1])
+        self.weighted = float(np.cumsum(np.append(self.weighted, p * value))[-1])
 
     @property
     def value(self) -> float | None:

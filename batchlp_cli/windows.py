@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from batchlp_cli.batch import Indices
+from batchlp_cli.batch import Indices, picked
 from batchlp_cli.files.read import ReadOutcome
 from batchlp_cli.grouping import Group, Grouper
 from batchlp_cli.solving import Stages
@@ -16,25 +15,33 @@ from batchlp_cli.watch import Watch
 
 
 class Work:
-    """A group as it is solved. batch: its distinct members; copies: for each of those, the group's members equal to it.
+    """A group as it is solved. batch: its distinct members.
 
-    Members of the batch bear the names of rows: those of `names`, by the group's keys, that a watch wants, else the first.
+    Members of the batch bear the names of rows: of those that are equal the first that a watch wants, else the first.
     """
 
-    def __init__(self, group: Group, first: Indices, names: Callable[[int], str], watch: Watch) -> None:
+    def __init__(self, group: Group, first: Indices, names: Sequence[str], watch: Watch) -> None:
+        """first: for each member the first that is equal to it; names: of the rows."""
         self.group = group
-        if (first == np.arange(first.size)).all():  # no two are equal
-            self.copies = [[member] for member in range(first.size)]
-            self.batch = replace(group.batch, names=tuple(map(names, group.keys)))
-            return
-        distinct = np.unique(first)
-        members: defaultdict[int, list[int]] = defaultdict(list)
-        for member, original in enumerate(first.tolist()):
-            members[original].append(member)
-        self.copies = [members[original] for original in distinct.tolist()]
-        called = [[names(group.keys[twin]) for twin in twins] for twins in self.copies]
-        chosen = tuple(next(filter(watch.wants, own), own[0]) for own in called)
-        self.batch = replace(group.batch.take(distinct), names=chosen)
+        self.keys = np.array(group.keys, dtype=np.int64)
+        self._order = np.argsort(first, kind="stable")  # the group's members, those that are equal together
+        distinct = self._order[np.flatnonzero(np.diff(first[self._order], prepend=-1))]
+        self._starts = np.searchsorted(first[self._order], np.append(distinct, first.size))
+        whole = distinct.size == first.size
+        self.batch = group.batch if whole else group.batch.take(distinct)
+        called = tuple(names) if whole else picked(names, distinct)
+        if watch.tracing:
+            called = tuple(self._wanted(k, names, watch) for k in range(distinct.size))
+        self.batch = replace(self.batch, names=called)
+
+    def _wanted(self, member: int, names: Sequence[str], watch: Watch) -> str:
+        own = [names[twin] for twin in self.copies(member)]
+        return next(filter(watch.wants, own), own[0])
+
+    def copies(self, member: int) -> list[int]:
+        """Returns the group's members that are equal to one of the batch."""
+        copies: list[int] = self._order[self._starts[member] : self._starts[member + 1]].tolist()
+        return copies
 
     def tell(self, groups: dict[str, dict[str, object]], second_tries: int, words: dict[str, object]) -> None:
         """Adds the group to what a report tells of groups, by their ids; one that comes in several windows is one there."""
@@ -45,12 +52,15 @@ class Work:
         entry = groups.setdefault(self.group.id, sizes | dict.fromkeys(counts, 0))
         entry |= {key: int(str(entry[key])) + count for key, count in counts.items()} | words
 
-    def twins(self, members: Indices) -> tuple[list[int], Indices | None]:
+    def twins(self, members: Indices) -> tuple[Indices, Indices | None]:
         """Returns the group's members that are equal to those of the batch, and for each its place in `members`, None for all in
         order."""
-        counts = [len(self.copies[member]) for member in members.tolist()]
-        twins = [twin for member in members.tolist() for twin in self.copies[member]]
-        return twins, None if len(twins) == len(counts) else np.repeat(np.arange(len(counts)), counts)
+        starts, counts = self._starts[members], np.diff(self._starts)[members]
+        if (counts == 1).all():
+            return self._order[starts], None
+        position = np.repeat(np.arange(counts.size), counts)
+        own = np.arange(position.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        return self._order[starts[position] + own], position
 
 
 def windows(outcomes: Iterator[ReadOutcome], grouper: Grouper, limit_bytes: int, stages: Stages) -> Iterator[Sequence[Group]]:

@@ -61,6 +61,7 @@ ORDER: Mapping[str, Order] = {
         ("concerns", "comparison"),
         ("facts", "profile", "studied"),
         ("failures", "trace", "occupancy", "checks", "row_block"),
+        ("sources",),
         ("outcome", "markup", "words", "style", "rows"),
     ),
     "families": (
@@ -137,6 +138,7 @@ ORDER: Mapping[str, Order] = {
         ("session", "sharing"),
         ("rays", "screen"),
         ("engine",),
+        ("moves",),
     ),
 }
 

@@ -130,9 +130,9 @@ class Starting:
     def __init__(self, since: float | None) -> None:
         self.ready_since, self.courses, self.highs = since, [self], self
 
-    def at_work(self) -> dict[int, float]:
+    def at_work(self) -> list[tuple[range, float]]:
         """Returns the member with the time at which it was given out."""
-        return {0: time.perf_counter() - 5.0}
+        return [(range(1), time.perf_counter() - 5.0)]
 
 
 def test_workers_that_start_are_not_taken_for_slow_members() -> None:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from batchlp_cli.batch import Changes, Field, LPBatch
+from batchlp_cli.batch import Changes, Field, LPBatch, difference
 from batchlp_cli.grouping import Group, Grouper, duplicate_members, unlike
 from batchlp_cli.problem import LinearProgram
 
@@ -183,6 +183,22 @@ def test_duplicates_are_found_whatever_the_table_looks_like() -> None:
     table = Changes(member.astype(np.int64), code.astype(np.int8), index.astype(np.int64), value.astype(np.float64))
     batch = LPBatch(make_lp(), table, tuple(f"m{i}" for i in range(7)))
     assert duplicate_members(batch).tolist() == [0, 0, 2, 2, 4, 5, 6]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_duplicates_are_those_of_a_comparison_of_all(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether hashes tell members apart or not, and however many are looked at together, equal ones are found and only they."""
+    rng = np.random.default_rng(seed)
+    base = make_lp()
+    lps = [replace(base, name=f"m{k}", c=rng.integers(0, 2, base.n).astype(np.float64), offset=float(k % 2)) for k in range(30)]
+    batch = LPBatch.of([base, *lps])
+    if seed % 2:
+        monkeypatch.setattr("batchlp_cli.grouping.SLICE", 7)
+    if seed % 3 == 0:
+        monkeypatch.setattr("batchlp_cli.grouping._hashes", lambda part: np.zeros(len(part), dtype=np.uint64))
+    members = [batch.member(k) for k in range(len(batch))]
+    same = [[difference(a, b).value.size == 0 for b in members] for a in members]
+    assert duplicate_members(batch).tolist() == [row.index(True) for row in same]
 
 
 def test_no_changes_and_no_members() -> None:

@@ -71,6 +71,40 @@ def test_any_order_and_mode_gives_the_same_proved_answers(seed: int, order: list
         assert verdict.objective == (None if value is None else pytest.approx(value, rel=1e-6, abs=1e-6))
 
 
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1), mode=st.sampled_from([Mode.COLD, Mode.WARM]), first=st.integers(0, 5))
+def test_members_run_through_have_the_optima_that_each_has_alone(seed: int, mode: Mode, first: int) -> None:
+    """Who has an optimum, and its value, are those of a session of its own, and all are proved; the model is then known."""
+    batch = random_batch(seed, 8)
+    session = Session(batch.base)
+    solve_member(session, batch, first, Mode.COLD)
+    if not session.goes_through(mode, SOLVE):
+        return
+    alone = [Session(batch.base).solve(batch.changes.of_member(k), Mode.COLD, SOLVE) for k in range(8)]
+    for members in (range(8), range(3, 7)):
+        found = session.solve_many(batch.changes.take(members), len(members), mode, SOLVE)
+        assert found.found.tolist() == [alone[k].status is Status.OPTIMAL for k in members]
+        mine = [members[i] for i in np.flatnonzero(found.found)]
+        claims = [Solution(Status.OPTIMAL, x, y, None) for x, y in zip(found.x[found.found], found.y[found.found], strict=True)]
+        verdicts, expected = judge(batch.take(mine), claims), judge(batch.take(mine), [alone[k] for k in mine])
+        for one, other in zip(verdicts, expected, strict=True):
+            assert one.objective == pytest.approx(other.objective, rel=1e-6, abs=1e-6)
+        assert solve_member(session, batch, first, mode).status is alone[first].status
+
+
+def test_limits_and_sessions_without_basis_go_one_by_one() -> None:
+    """Members run through only where nothing but an optimum can be asked for, and warm ones only from a basis."""
+    session = Session(optimal_by_construction(0, name="base")[0])
+    assert session.goes_through(Mode.COLD, SOLVE)
+    assert not session.goes_through(Mode.WARM, SOLVE)
+    assert session.solve(Changes(), Mode.COLD, SOLVE).status is Status.OPTIMAL
+    assert session.goes_through(Mode.WARM, SOLVE)
+    for limited in (replace(SOLVE, iteration_limit=5), replace(SOLVE, cutoff=1.0), replace(SOLVE, time_limit=1.0)):
+        assert not session.goes_through(Mode.COLD, limited)
+    for other in (Mode.CAREFUL, Mode.IPM, Mode.CROSSOVER):
+        assert not session.goes_through(other, SOLVE)
+
+
 @given(seed=st.integers(0, 2**32 - 1))
 def test_changed_is_the_member(seed: int) -> None:
     """The unchecked way to a member's numbers gives what LPBatch.member gives."""

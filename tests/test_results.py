@@ -72,7 +72,7 @@ def test_of_lines_with_one_name_the_last_counts(tmp_path: Path) -> None:
     fill(path, row("a", "old"), row("b"))
     folder = open_folder(path)
     for rows in ([row("a", "first"), row("c"), row("a", "second")], [row("d"), row("c", "later")]):
-        folder.append_lines([str(one["name"]) for one in rows], [json.dumps(one) for one in rows])
+        folder.append_text([str(one["name"]) for one in rows], "".join(f"{json.dumps(one)}\n" for one in rows))
     assert folder.known_digest("a") is None  # of this run
     assert folder.known_digest("b") == "d"
     folder.forget_parts("d", "nothing")

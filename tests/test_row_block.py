@@ -12,9 +12,10 @@ import pytest
 from batchlp_cli.batch import Changes, Field, LPBatch
 from batchlp_cli.files.ledger import encode_row
 from batchlp_cli.kkt import Proofs, prove, verify
-from batchlp_cli.optima import Optima, one_by_one
+from batchlp_cli.optima import Optima, joined, one_by_one
 from batchlp_cli.report.row_block import proved_rows
 from batchlp_cli.report.rows import Model, Source, json_line, result_row
+from batchlp_cli.report.sources import Sources
 from batchlp_cli.solution import Solution
 from batchlp_cli.stochastic import Expectation
 from tests.test_sifting import BOUNDS, COSTS, ROWS, batch_of, sifted
@@ -67,6 +68,35 @@ def test_points_of_few_columns_are_those_of_the_whole() -> None:
     assert rest.tolist() == [1.0, 2.0, 3.0, 4.0]
 
 
+def test_claims_found_in_one_way_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claims of one method and set of columns become one list in their order, with their mean time; others stay apart."""
+    rest, used = np.zeros(3), np.array([0, 2])
+
+    def claim(first: int, method: str, columns: np.ndarray | None = None) -> Optima:
+        values = np.full((2, 2 if columns is not None else 3), float(first))
+        members = np.array([first, first + 1])
+        told = {} if columns is None else {"used": columns, "rest": rest.copy()}
+        return Optima(members, values, values[:, :1], members, first / 10, "highs", method, **told)
+
+    parts = [
+        claim(0, "a"),
+        claim(2, "b"),
+        claim(4, "a"),
+        claim(6, "a", used),
+        claim(8, "a", used.copy()),
+        claim(10, "a", used[:1].repeat(2)),
+    ]
+    found = joined(parts)
+    assert [part.members.tolist() for part in found] == [[0, 1, 4, 5], [2, 3], [6, 7, 8, 9], [10, 11]]
+    assert found[0].seconds == pytest.approx(0.2)
+    assert found[0].values[:, 0].tolist() == [0.0, 0.0, 4.0, 4.0]
+    assert found[2].used is used
+    assert joined([]) == []
+    monkeypatch.setattr("batchlp_cli.optima.JOINED_BYTES", parts[0].nbytes + parts[2].nbytes)
+    some = [claim(k, "a") for k in range(0, 10, 2)]
+    assert [part.members.tolist() for part in joined(some)] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+
+
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("integers", [0, 1, 3])
 def test_rows_made_together_are_those_made_one_by_one(sign: float, integers: int) -> None:
@@ -86,7 +116,7 @@ def test_rows_made_together_are_those_made_one_by_one(sign: float, integers: int
         Source(f"n{name}", f"t:{name}", "" if k % 5 == 0 else f"d{k}", k / 7e4, ("50% is odd",), probability[k % 4])
         for k, name in enumerate(names)
     ]
-    block = proved_rows(sources, names, model, ("g%d", "digest"), optima, proofs)
+    block = proved_rows(Sources.of(sources), names, model, ("g%d", "digest"), optima, proofs)
     expected = [
         result_row(sources[k], "digest", model, names[k], "g%d", [(optima.without_vectors(k), verdict)])
         for k, verdict in enumerate(proofs.verdicts())
@@ -94,10 +124,11 @@ def test_rows_made_together_are_those_made_one_by_one(sign: float, integers: int
     assert len(block) == count
     assert list(block.rows()) == expected
     assert [list(row) for row in block.rows()] == [list(row) for row in expected]
-    assert block.lines == [json_line(row) for row in expected] == list(map(encode_row, expected))
-    assert block.names == [source.name for source in sources]
+    assert block.text.splitlines() == [json_line(row) for row in expected] == list(map(encode_row, expected))
+    assert block.text.endswith("}\n")
+    assert list(block.names) == [source.name for source in sources]
     together, alone = Expectation(), Expectation()
-    together.add_optima(block.column("probability"), block.column("objective"))
+    together.add_optima(block.probabilities, block.objectives)
     for row in expected:
         alone.add(row)
     assert together == alone
@@ -111,10 +142,10 @@ def test_one_member_alone_is_a_block(tmp_path: Path) -> None:
         np.zeros(1, dtype=np.int64), np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1, dtype=np.int64), 0.0, "highs", "m"
     )
     source = Source("a", "a.mps")
-    block = proved_rows([source], ["A"], Model(1.0, 1, 1, 1, 0), ("g", "d"), optima, proofs)
+    block = proved_rows(Sources.of([source]), ["A"], Model(1.0, 1, 1, 1, 0), ("g", "d"), optima, proofs)
     (verdict,) = proofs.verdicts()
     claim: Solution = optima.without_vectors(0)
-    assert block.lines == [json_line(result_row(source, "d", Model(1.0, 1, 1, 1, 0), "A", "g", [(claim, verdict)]))]
+    assert block.text == json_line(result_row(source, "d", Model(1.0, 1, 1, 1, 0), "A", "g", [(claim, verdict)])) + "\n"
 
 
 def test_members_whose_numbers_come_in_slices_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:

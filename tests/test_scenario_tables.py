@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import random
 from pathlib import Path
 
@@ -15,10 +16,11 @@ from hypothesis import strategies as st
 
 from batchlp_cli.batch import VECTOR_FIELDS
 from batchlp_cli.errors import UsageError
+from batchlp_cli.files import scenario_table
 from batchlp_cli.files.mps_writer import write_mps
 from batchlp_cli.files.scenario_cells import Places
 from batchlp_cli.files.scenario_folder import write_table
-from batchlp_cli.files.scenario_names import file_name, scenario_name
+from batchlp_cli.files.scenario_names import file_name, file_names, scenario_name
 from batchlp_cli.files.scenario_table import read_cells
 from batchlp_cli.files.scenarios import Scenarios, table_windows
 from batchlp_cli.problem import LinearProgram
@@ -203,6 +205,16 @@ def test_plain_lines_are_read_as_any_others(seed: int, tmp_path: Path, monkeypat
     assert found == outcome(path)
 
 
+@pytest.mark.parametrize(
+    "odd", ['{"a": 1, "a": 2}', '{"a": [1]}', '{"a": {"b": 1}}', '[["a", 1]]', '{"a": 1} {"a": 2}', '{"a": 1', "7", "{,}", "x"]
+)
+def test_lines_of_json_that_are_no_plain_objects_are_looked_at_one_by_one(odd: str) -> None:
+    """Objects of numbers and texts are read together; with any other line among them none is."""
+    plain = ['{"a": 1, "b": "x"}\n', ' {"a": NaN, "c": null}\r\n']
+    assert repr(scenario_table._plain_objects(plain)) == repr([{"a": 1, "b": "x"}, {"a": math.nan, "c": None}])
+    assert scenario_table._plain_objects([*plain, odd]) is None
+
+
 def test_lines_of_numbers_are_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names and numbers, some of them missing, need no reading record by record."""
     path = tmp_path / "t.csv"
@@ -279,6 +291,18 @@ def test_names_of_files_stand_for_their_scenarios(name: str) -> None:
     assert "\0" not in file
     assert not file.startswith((".", "-"))
     assert scenario_name(file) == name or len(file) > 60 or not name.isascii() or file[-11:-10] == "-"
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(["", "a", "con", "COM1", "lpt0x", "-a", "a-", "a\nb", "a b", "a.b", "x" * 300]), st.text(max_size=4)
+        )
+    )
+)
+def test_names_of_files_are_found_together(names: list[str]) -> None:
+    """All names at once are those of each alone."""
+    assert file_names(tuple(names)) == tuple(map(file_name, names))
 
 
 def test_folder_and_table_are_converted_exactly_both_ways(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from batchlp_cli.backends.highs.chunk import METHOD, ChunkAnswer, ChunkSolver
+from batchlp_cli.backends.highs.chunk import METHOD, ChunkAnswer, ChunkSolver, ChunkTask
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.backends.highs.session import Mode, Session
 from batchlp_cli.backends.highs.sharing import Bunch, SharedBasis
@@ -53,6 +53,11 @@ def claims_of(found: ChunkAnswer, batch: LPBatch) -> dict[int, Solution]:
     return dict(claims)
 
 
+def chunk_of(batch: LPBatch) -> ChunkTask:
+    """Returns the chunk that is the whole batch."""
+    return ChunkTask(0, batch.changes, len(batch), Mode.WARM)
+
+
 def alone(batch: LPBatch) -> list[Solution]:
     """Returns what a cold solver says of each member."""
     return [Session(batch.member(k)).solve(Changes(), Mode.COLD, SolveSettings(tol=TOL)) for k in range(len(batch))]
@@ -63,7 +68,7 @@ def alone(batch: LPBatch) -> list[Solution]:
 def test_chunks_say_what_a_solver_says_of_each_member(seed: int, spread: float) -> None:
     """Status and value of every member, found by a solver or by a shared basis, are those of a cold solve, and verified."""
     batch = batch_of(seed, 40, spread)
-    found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), batch.changes, 40, Mode.WARM)
+    found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), chunk_of(batch))
     claims = claims_of(found, batch)
     assert sorted(claims) == list(range(40))
     ordered = [claims[k] for k in range(40)]
@@ -80,10 +85,9 @@ def test_chunks_say_what_a_solver_says_of_each_member(seed: int, spread: float) 
 def test_close_members_need_hardly_any_solver() -> None:
     """Of 200 members of a bounded LP that differ little, most have the basis of another one."""
     batch = batch_of(3, 200, 1e-3)
-    found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), batch.changes, 200, Mode.WARM)
-    (shared,) = found.optima
+    found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), chunk_of(batch))
+    (shared,) = (part for part in found.optima if part.method == METHOD)
     assert len(shared) > 150
-    assert shared.method == METHOD
     claims = claims_of(found, batch)
     assert {claims[k].method for k in shared.members.tolist()} == {METHOD}
 
@@ -95,16 +99,18 @@ from batchlp_cli.backends.highs.session import Mode, Session
 from batchlp_cli.settings import SolveSettings
 batch = pickle.load(open(sys.argv[1], "rb"))
 solver, session = chunk.ChunkSolver(batch.base, SolveSettings()), Session(batch.base)
-print(len(solver.solve(session, batch.changes, len(batch), Mode.WARM).claims), "scipy" in sys.modules)
-chunk.LOADING = 0.0
-print(len(solver.solve(session, batch.changes, len(batch), Mode.WARM).claims), "scipy" in sys.modules)
+for ahead in (0.5, float(sys.argv[2])):
+    chunk.LOADING = float(sys.argv[3]) if ahead == 0.0 else 1.0
+    found = solver.solve(session, chunk.ChunkTask(0, batch.changes, len(batch), Mode.WARM, ahead=ahead))
+    print(sum(len(part) for part in found.optima if part.method != chunk.METHOD), "scipy" in sys.modules)
 """
 
 
-def test_quick_members_load_no_scipy(tmp_path: Path) -> None:
-    """A worker process solves members one by one until they have taken as long as loading what sharing needs is worth."""
+@pytest.mark.parametrize(("ahead", "loading"), [("0.0", "0.0"), ("1.5", "1.0")], ids=["behind", "ahead"])
+def test_quick_members_load_no_scipy(tmp_path: Path, ahead: str, loading: str) -> None:
+    """A worker process loads what sharing needs once members have taken as long as that is worth, or will by what is told."""
     (tmp_path / "batch").write_bytes(pickle.dumps(batch_of(3, 50, 1e-3)))
-    command = [sys.executable, "-c", QUICK, str(tmp_path / "batch")]
+    command = [sys.executable, "-c", QUICK, str(tmp_path / "batch"), ahead, loading]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert told[:2] == ["50", "False"]
     assert int(told[2]) < 25
@@ -115,8 +121,8 @@ def test_costs_that_differ_are_left_to_the_solver() -> None:
     """A shared basis has the base's prices, so a batch with other costs has no bunch."""
     batch = batch_of(1, 5, costs=True)
     assert Bunch.of(batch.base, batch.changes, 5) is None
-    found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), batch.changes, 5, Mode.WARM)
-    assert not found.optima
+    found = ChunkSolver(batch.base, SolveSettings(tol=TOL)).solve(Session(batch.base), chunk_of(batch))
+    assert {part.method for part in found.optima}.isdisjoint({METHOD})
     assert sorted(claims_of(found, batch)) == list(range(5))
 
 

@@ -14,6 +14,7 @@ from batchlp_cli.kkt import verify
 from batchlp_cli.problem import LinearProgram
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Solution, Status
+from tests.test_sharing import chunk_of
 
 TOL = 1e-6
 SETTINGS = SolveSettings(tol=TOL)
@@ -138,7 +139,7 @@ def test_infeasible_members_are_left_to_the_solver_of_the_whole() -> None:
     claims, stuck = sifted(odd)
     assert set(range(0, 40, 5)) <= set(stuck.tolist())
     assert_all_right(odd, claims)
-    found = ChunkSolver(odd.base, SETTINGS).solve(Session(odd.base), odd.changes, 40, Mode.WARM)
+    found = ChunkSolver(odd.base, SETTINGS).solve(Session(odd.base), chunk_of(odd))
     everyone = dict([*found.claims, *(each for part in found.optima for each in part.solutions(odd))])
     assert sorted(everyone) == list(range(40))
     assert [k for k, claim in sorted(everyone.items()) if claim.status is Status.INFEASIBLE] == list(range(0, 40, 5))
@@ -148,7 +149,7 @@ def test_infeasible_members_are_left_to_the_solver_of_the_whole() -> None:
 def test_a_chunk_of_different_members_is_sifted() -> None:
     """Costs that differ leave no bunch, so all but the first members of a chunk are sifted, as long as that is the faster way."""
     batch = batch_of(3, 50, 0.5, COSTS)
-    found = ChunkSolver(batch.base, SETTINGS).solve(Session(batch.base), batch.changes, 50, Mode.WARM)
+    found = ChunkSolver(batch.base, SETTINGS).solve(Session(batch.base), chunk_of(batch))
     claims = dict([*found.claims, *(each for part in found.optima for each in part.solutions(batch))])
     assert sorted(claims) == list(range(50))
     assert sum(claim.method == METHOD for claim in claims.values()) >= TRIALS * FIRST - 4

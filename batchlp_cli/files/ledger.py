@@ -11,7 +11,6 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -101,18 +100,18 @@ class Ledger:
 
     def append(self, rows: Sequence[Row]) -> None:
         """Writes rows at the end of the own file, all or, with OSError, none."""
-        self.append_lines([str(row["name"]) for row in rows], list(map(encode_row, rows)))
+        self.append_text([str(row["name"]) for row in rows], "".join(f"{encode_row(row)}\n" for row in rows))
 
-    def append_lines(self, names: Sequence[str], lines: Sequence[str]) -> None:
-        """Writes the rows of these names, which are JSON in ASCII without the lines' ends, as `append` does."""
-        end = self._ends[OWN]
+    def append_text(self, names: Sequence[str], text: str) -> None:
+        """Writes the rows of these names, which are JSON in ASCII, a line each with its end, as `append` does."""
+        end, data = self._ends[OWN], text.encode("ascii")
         try:
-            write_all(self._fd, "\n".join([*lines, ""]).encode("ascii"))
+            write_all(self._fd, data)
         except OSError:
             os.ftruncate(self._fd, end)
             raise
-        sizes = [len(line) + 1 for line in lines]
-        offsets = list(accumulate(sizes, initial=end))
+        behind = end + 1 + np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n"))
+        offsets = [end, *behind.tolist()]
         self._ends[OWN] = offsets.pop()
         if not (self._new.keys().isdisjoint(names) and self._places.keys().isdisjoint(names)):
             self.forget(names)

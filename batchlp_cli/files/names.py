@@ -22,7 +22,9 @@ MOST_PATH_BYTES = 400
 
 _PLAIN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_. +=,@-]*[A-Za-z0-9_+=,@-])?\Z")
 _FORBIDDEN = re.compile(r'[<>:"|?*\\/\x00-\x1f\x7f]')
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?=[. ]*(?:\.|\Z))", re.IGNORECASE)
+_DEVICES = r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])"
+_RESERVED = re.compile(rf"{_DEVICES}(?=[. ]*(?:\.|\Z))", re.IGNORECASE)
+_DEVICE_LINE = re.compile(rf"^{_DEVICES}$", re.IGNORECASE | re.MULTILINE)
 _ENDING = re.compile(r"(?:\.(?:mps|lp))?(?:\.(?:gz|bz2|zst))?\Z", re.IGNORECASE)
 _TAKEN_ENDING = re.compile(r"\.(?:sol|npz)\Z", re.IGNORECASE)
 
@@ -107,6 +109,11 @@ def clean_path(path: str) -> str:
     if len(name.encode()) <= MOST_PATH_BYTES:
         return name
     return f"deep-{_digest('/'.join(folders))}/{clean_component(parts[-1])}"
+
+
+def are_clean(parts: Sequence[str]) -> bool:
+    """Tells whether `clean_component` leaves names as they are that are of letters, digits, _ and, but for the first, +=,@-."""
+    return max(map(len, parts), default=0) <= MOST_BYTES and _DEVICE_LINE.search("\n".join(parts)) is None
 
 
 def clean_component(part: str) -> str:

@@ -151,10 +151,10 @@ class RunFolder:
         with output_errors(self._results):
             self._ledger.append(rows)
 
-    def append_lines(self, names: Sequence[str], lines: Sequence[str]) -> None:
-        """Adds the rows of these names, which are JSON in ASCII without the lines' ends, as `append` does."""
+    def append_text(self, names: Sequence[str], text: str) -> None:
+        """Adds the rows of these names, which are JSON in ASCII, a line each with its end, as `append` does."""
         with output_errors(self._results):
-            self._ledger.append_lines(names, lines)
+            self._ledger.append_text(names, text)
 
     def write_atomic(self, relative: str, data: bytes) -> None:
         """Writes a file in the folder so that it is there as a whole or not at all; makes the folders that it needs."""

@@ -60,10 +60,11 @@ class Wide:
         as a NaN, so that a NaN in the table is something else, too.
         """
         names, width = [text[: text.find(separator)] for text in texts], len(self._titles)
-        if self._own or width < 2 or {text.count(separator) for text in texts} != {width - 1} or not all(map(str.strip, names)):
+        if self._own or width < 2 or whole.count(separator) != (width - 1) * len(texts) or not all(map(str.strip, names)):
             return None
         empty = 0
-        if 2 * separator in whole or any(text.rstrip("\r\n").endswith(separator) for text in texts):
+        ends = f"{separator}\n", f"{separator}\r", 2 * separator
+        if whole.endswith(separator) or any(map(whole.__contains__, ends)):
             filled = f"{separator}nan{separator}"
             texts = [text.rstrip("\r\n").replace(2 * separator, filled).replace(2 * separator, filled) for text in texts]
             texts = [f"{text}nan" if text.endswith(separator) else text for text in texts]
@@ -100,13 +101,13 @@ class Long:
         """Returns the cells of some records."""
         scenario, what, name, value = (columns[k] for k in self._order)
         names = _names(scenario, first, where)
-        pairs = list(zip(map(_text, what), map(_text, name), strict=True))
+        pairs = list(zip(_texts(what), _texts(name), strict=True))
         for pair in dict.fromkeys(pairs):
             if pair not in self._known:
                 spot = where(first + pairs.index(pair))
                 code = self._places.word(pair[0], spot)
                 self._known[pair] = code, self._places.place(code, pair[1], spot)
-        targets = np.array([self._known[pair] for pair in pairs], dtype=np.int64).reshape(-1, 2)
+        targets = np.array(list(map(self._known.__getitem__, pairs)), dtype=np.int64).reshape(-1, 2)
         numbers, there = _numbers(value, first, where, "value")
         kept = np.flatnonzero(there)
         idle = np.flatnonzero(there & (targets[:, 0] == What.NOTHING))
@@ -121,8 +122,13 @@ def _text(cell: Any) -> str:
     return "" if cell is None else str(cell).strip()
 
 
+def _texts(column: Sequence[Any]) -> list[str]:
+    """Returns the cells of a column as texts, empty where there is none."""
+    return list(map(str.strip if set(map(type, column)) == {str} else _text, column))
+
+
 def _names(column: Sequence[Any], first: int, where: Callable[[int], str]) -> list[str]:
-    names = list(map(_text, column))
+    names = _texts(column)
     if "" in names:
         raise UsageError(f"{where(first + names.index(''))}: the scenario has no name; expected one")
     return names
@@ -150,7 +156,7 @@ def _plain_numbers(column: Sequence[Any]) -> tuple[Any, Any] | None:
     there = np.ones(len(column), dtype=np.bool_)
     if empty in column:
         there[:] = [cell != empty for cell in column]
-        column = [0.0 if cell == empty else cell for cell in column]
+        column = [cell if is_there else 0.0 for cell, is_there in zip(column, there.tolist(), strict=True)]
     try:
         return np.array(list(map(float, column)), dtype=np.float64), there
     except (ValueError, OverflowError):

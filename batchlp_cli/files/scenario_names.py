@@ -10,10 +10,19 @@ import hashlib
 import re
 from urllib.parse import quote, unquote
 
-from batchlp_cli.files.names import MOST_BYTES, clean_component
+from batchlp_cli.files.names import MOST_BYTES, are_clean, clean_component
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_+=,@-]*\Z")
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9_+=,@\n-]|^(?:[+=,@-]|$)", re.MULTILINE)
 _SAFE = " +=,@()[]{}~!'"
+
+
+def file_names(scenarios: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the name of each scenario's file; the same names where all are plain."""
+    lines = "\n".join(scenarios)
+    if lines.count("\n") < len(scenarios) and not _NOT_PLAIN.search(lines) and are_clean(scenarios):
+        return scenarios
+    return tuple(map(file_name, scenarios))
 
 
 def file_name(scenario: str) -> str:

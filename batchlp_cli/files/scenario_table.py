@@ -11,7 +11,8 @@ import gzip
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, repeat
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -135,17 +136,43 @@ def _read_jsonl(path: Path, places: Places) -> Iterator[Cells]:
     where = line_of(path)
     first = 0
     with _open_text(path) as stream:
-        lines = (text for text in stream if text.strip())
+        lines = filter(str.strip, stream)
         form: Wide | Long | None = None
         keys: list[str] = []
         while piece := list(islice(lines, max(1, PIECE_CELLS // max(8, len(keys))))):
-            rows = [_object(text, first + k, where) for k, text in enumerate(piece)]
+            rows = _plain_objects(piece) or [_object(text, first + k, where) for k, text in enumerate(piece)]
             found = list(dict.fromkeys(chain.from_iterable(rows)))
             if form is None or set(found) - set(keys):  # a key may come first in a later line
                 keys = list(dict.fromkeys([*keys, *found]))
                 form = form_of(keys, places, where(first))
             yield form.cells(first, [[row.get(key) for row in rows] for key in keys], where)
             first += len(rows)
+
+
+class _Pairs(tuple[tuple[str, Any], ...]):
+    """An object as its pairs of keys and values."""
+
+    __slots__ = ()
+
+
+_scan: Callable[[str, int], tuple[Any, int]] = vars(json.JSONDecoder(object_pairs_hook=_Pairs))["scan_once"]
+
+
+def _plain_objects(texts: Sequence[str]) -> Sequence[Mapping[str, Any]] | None:
+    """Returns the objects of lines; None where one is not JSON, has a key twice, or others inside."""
+    stripped = list(map(str.strip, texts))
+    try:
+        found = list(map(_scan, stripped, repeat(0)))
+    except ValueError:
+        return None
+    if list(map(itemgetter(1), found)) != list(map(len, stripped)):
+        return None
+    pairs = list(map(itemgetter(0), found))
+    if set(map(type, pairs)) != {_Pairs}:
+        return None
+    rows = list(map(dict, pairs))
+    inside = set(map(type, chain.from_iterable(map(dict.values, rows))))
+    return rows if list(map(len, rows)) == list(map(len, pairs)) and inside.isdisjoint((_Pairs, list)) else None
 
 
 def _object(text: str, record: int, where: Callable[[int], str]) -> Mapping[str, Any]:

@@ -105,9 +105,9 @@ def _split_last(cells: Cells) -> tuple[Cells, Cells]:
 
 def _by_scenario(cells: Cells, seen: Indices, where: Where) -> tuple[Cells, Indices]:
     """Returns cells with a record a scenario, in order of appearance, and the hashes of the names. seen: hashes, ascending."""
-    ids: dict[str, int] = {}
-    number = np.array([ids.setdefault(name, len(ids)) for name in cells.scenario], dtype=np.int64)
-    names = list(ids)
+    names = list(dict.fromkeys(cells.scenario))
+    ids = dict(zip(names, range(len(names)), strict=True))
+    number = np.fromiter(map(ids.__getitem__, cells.scenario), dtype=np.int64, count=len(cells.scenario))
     hashes = np.fromiter(map(hash, names), dtype=np.int64, count=len(names))
     if cells.wide and len(names) < len(number):
         k = int(np.flatnonzero(np.diff(np.maximum.accumulate(number), prepend=-1) == 0)[0])

@@ -13,6 +13,8 @@ from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from batchlp_cli.backends.auto.cost import Profile
 from batchlp_cli.backends.auto.policy import PolicyParameters
 from batchlp_cli.backends.auto.rates import Memory
@@ -54,7 +56,7 @@ class Joint:
         self.stint: Stint | None = None
         self._load_lanes = load_lanes
         self._events: SimpleQueue[Claimed | Stint | BaseException] = SimpleQueue()
-        self._open = [set(range(len(batch))) for batch in batches]
+        self._open = [np.ones(len(batch), dtype=np.bool_) for batch in batches]
         self._left = sum(map(len, batches))
         self._earlier: defaultdict[tuple[int, int], tuple[Solution, ...]] = defaultdict(tuple)
         self._highs_thread: threading.Thread | None = None
@@ -169,7 +171,7 @@ class Joint:
 
     def is_open(self, k: int, member: int) -> bool:
         """Tells whether a member has no answer yet."""
-        return member in self._open[k]
+        return bool(self._open[k][member])
 
     def _drive_highs(self) -> None:
         try:
@@ -222,7 +224,7 @@ class Joint:
             yield from self._settle_one(from_lanes, k, *claim)
         elif self._only_highs_had(k, claim):
             self.starts[k] = self.starts[k] or claim.take([0]).solutions(self.batches[k])[0][1]
-            self._open[k].difference_update(claim.members.tolist())
+            self._open[k][claim.members] = False
             self._left -= len(claim)
             yield k, claim
         else:
@@ -231,9 +233,10 @@ class Joint:
 
     def _only_highs_had(self, k: int, claim: Optima) -> bool:
         """Tells whether members are open, and lanes neither have one of them nor gave one up."""
-        members = claim.members.tolist()
-        lanes_had = self._earlier or any(self._lanes_have(k, member) for member in members)
-        return not lanes_had and self._open[k].issuperset(members)
+        lanes_have = (
+            self.stint is not None and self.stint.k == k and not self.stint.held.keys().isdisjoint(claim.members.tolist())
+        )
+        return not self._earlier and not lanes_have and bool(self._open[k][claim.members].all())
 
     def _settle_one(self, from_lanes: bool, k: int, member: int, claim: Solution) -> Iterator[tuple[int, Claim]]:
         stint = self.stint
@@ -258,7 +261,7 @@ class Joint:
             self._steering.tell_race(k, claim)
         if self.starts[k] is None and claim.status is Status.OPTIMAL and not from_lanes:
             self.starts[k] = claim
-        self._open[k].discard(member)
+        self._open[k][member] = False
         self._left -= 1
         earlier = self._earlier.pop((k, member), ())
         yield k, (member, replace(claim, earlier=earlier) if earlier else claim)
@@ -289,8 +292,9 @@ class Joint:
         self._left = 0
         self.stop_stint()
         for k, course in enumerate(self.highs.courses):
-            for member in course.at_work():
-                self.highs.cancel(k, member)
+            for members, _ in course.at_work():
+                if len(members) == 1:  # a chunk ends soon by itself
+                    self.highs.cancel(k, members[0])
         self.highs.wake()
         if self._highs_thread is not None:
             self._highs_thread.join()

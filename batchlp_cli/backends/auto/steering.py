@@ -164,7 +164,7 @@ class Steering:
             return Rest(course.waiting, course.seconds_a_member / self._parameters.settling, jobs, measured=False)
         now = time.perf_counter()
         ready = self._books.highs.ready_since or now  # workers that still start take longer than a small batch
-        longest = max((now - max(when, ready) for when in course.at_work().values()), default=0.0)
+        longest = max((now - max(when, ready) for _, when in course.at_work()), default=0.0)
         guess = max(longest, course.seconds_a_member or 0.0) / self._parameters.warming
         return Rest(course.waiting, guess, jobs, measured=False)
 
@@ -222,14 +222,16 @@ class Steering:
     def _next_race(self, now: float) -> Stint | None:
         """Returns a race for the member that HiGHS has had longest, where that is due."""
         courses = self._books.highs.courses
-        at_work = [(now - when, k, member) for k, course in enumerate(courses) for member, when in course.at_work().items()]
-        idle = not any(course.has_waiting for course in courses) and len(at_work) < max(2, self._books.jobs)
-        for seconds, k, member in sorted(at_work, reverse=True):
+        at_work = [(now - when, k, members) for k, course in enumerate(courses) for members, when in course.at_work()]
+        count = sum(len(members) for _, _, members in at_work)
+        idle = not any(course.has_waiting for course in courses) and count < max(2, self._books.jobs)
+        for seconds, k, members in sorted(at_work, key=lambda work: -work[0]):
             if not race_is_due(self._parameters, seconds, idle):
                 return None
-            if (k, member) not in self._raced and self._stages[k] is not Stage.HIGHS:
+            member = next((member for member in members if (k, member) not in self._raced), None)
+            if member is not None and self._stages[k] is not Stage.HIGHS:
                 self._raced.add((k, member))
-                tiles = max(1, self._books.jobs - len(at_work))
+                tiles = max(1, self._books.jobs - count)
                 stint = Stint(k, Purpose.RACE, tiles, courses[k], given=[member])
                 stint.budget = float("inf") if idle else max(seconds, self._parameters.patience)
                 return stint
@@ -290,7 +292,7 @@ class Steering:
     def _help(self, stint: Stint, now: float) -> None:
         """Races the member that lanes have had longest on an idle core, once it has taken longer than HiGHS would."""
         course = self._books.highs.courses[stint.k]
-        if course.has_waiting or len(course.at_work()) >= self._books.jobs - 1:
+        if course.has_waiting or sum(len(members) for members, _ in course.at_work()) >= self._books.jobs - 1:
             return
         highs = course.seconds_a_member or float("inf")
         slow = [(when, member) for member, when in list(stint.held.items()) if now - when > 2 * highs]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,7 +18,7 @@ from batchlp_cli.backends.highs.session import Mode, Session
 from batchlp_cli.backends.highs.sharing import Bunch, SharedBasis
 from batchlp_cli.backends.highs.sifting import Sifter, suits
 from batchlp_cli.batch import Changes, Indices
-from batchlp_cli.optima import Optima
+from batchlp_cli.optima import Optima, joined
 from batchlp_cli.problem import LinearProgram, Vector
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Solution, Status
@@ -25,24 +27,30 @@ MOST_BASES = 64
 MOST_ROWS = 5000  # bases of larger models are not factored: one costs more than it may save
 TRIALS = 8  # new bases that are tried before it is asked whether they pay
 RARELY = 16  # then every so many members, where they do not
+BLOCK = 64  # members that go through the solver between two looks at what is the better way
+MEASURED_EVERY = 16  # chunks that are sifted between two that begin with a whole member, which tells what that takes
 LOADING = 1.0  # seconds in the solver after which scipy is loaded, which bases and sifting need: three times what that takes
 METHOD = "simplex shared basis"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkTask:
-    """Members to solve, numbered 0, 1, ... in changes; the opening comes with the first task of a batch that a process gets."""
+    """Members to solve, numbered 0, 1, ... in changes; the opening comes with the first task of a batch that a process gets.
+
+    ahead: seconds that the solver may take for what this worker may still be given, as members are measured alone.
+    """
 
     batch_id: int
     changes: Changes
     members: int
     mode: Mode
     opening: object | None = None
+    ahead: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkAnswer:
-    """claims: of the members that a solver solved one by one; optima: of the others. All by their numbers in the chunk."""
+    """optima: of the members that have one with nothing more to tell; claims: of the others. By their numbers in the chunk."""
 
     claims: list[tuple[int, Solution]]
     optima: list[Optima]
@@ -78,15 +86,18 @@ class ChunkSolver:
         self._all_seconds = 0.0  # of all members in the solver
         self._new, self._spent, self._saved = 0, 0.0, 0.0
         self._skipped = 0
+        self._ahead = 0.0
+        self._unmeasured = 0  # chunks since a whole member was in the solver
         self._sifter = Sifter(base, settings) if suits(base, settings) else None
 
-    def solve(self, session: Session, changes: Changes, members: int, mode: Mode) -> ChunkAnswer:
+    def solve(self, session: Session, task: ChunkTask) -> ChunkAnswer:
         """Returns the claims of all members."""
-        bunch = Bunch.of(self._base, changes, members) if self._base.m <= MOST_ROWS and self._may_load() else None
-        left: Indices = np.arange(members, dtype=np.int64)
-        found = _Found()
-        claims: list[tuple[int, Solution]] = []
-        sifted: list[Optima] = []
+        self._ahead = task.ahead
+        base, changes, mode = self._base, task.changes, task.mode
+        bunch = Bunch.of(base, changes, task.members) if base.m <= MOST_ROWS and self._may_load() else None
+        left: Indices = np.arange(task.members, dtype=np.int64)
+        found, claims, optima = _Found(), list[tuple[int, Solution]](), list[Optima]()
+        self._unmeasured += 1
         started = time.perf_counter()
         if bunch is not None:
             for known in sorted(self._known, key=lambda k: -k.share):
@@ -94,37 +105,79 @@ class ChunkSolver:
                     left, _ = self._try(known, bunch, left, found)
         sharing = time.perf_counter() - started
         while left.size:
-            if claims and self._sifts() and not self._sharing_pays(bunch):
+            if self._sifts() and not self._sharing_pays(bunch):
                 assert self._sifter is not None
                 parts, stuck, left = self._sifter.solve(changes, left)
-                sifted += parts
+                optima += parts
+                claims += [(k, session.solve(changes.of_member(k), mode, self._settings)) for k in stuck.tolist()]
+                continue
+            many = self._before_trial(bunch, left.size)
+            if many and session.goes_through(mode, self._settings):
+                optimal, stuck = self._go_through(session, task, left[:many])
+                left = left[many:]
+                optima.append(optimal)
                 claims += [(k, session.solve(changes.of_member(k), mode, self._settings)) for k in stuck.tolist()]
                 continue
             member, left = int(left[0]), left[1:]
             explores = left.size > 0 and self._explores(bunch)
             claim = session.solve(changes.of_member(member), mode, self._settings, want_basis=explores)
             claims.append((member, claim))
-            self._solve_seconds += 0.1 * (claim.seconds - self._solve_seconds)
-            self._all_seconds += claim.seconds
+            self._note_seconds(claim.seconds, 1)
             if self._sifter is not None:
                 self._sifter.note(claim)
             if explores and bunch is not None and claim.status is Status.OPTIMAL and claim.basis is not None:
                 begun = time.perf_counter()
                 left = self._learn(claim, bunch, left, found)
                 sharing += time.perf_counter() - begun
-        return self._answer(claims, sifted, found, sharing)
+        if found.members:
+            optima.append(_shared(found, sharing))
+        return _answer(claims, optima)
+
+    def _go_through(self, session: Session, task: ChunkTask, members: Indices) -> tuple[Optima, Indices]:
+        """Returns the optima of members in the solver, and the members that have none at once."""
+        begun = time.perf_counter()
+        found = session.solve_many(task.changes.take(members), members.size, task.mode, self._settings)
+        each = (time.perf_counter() - begun) / members.size
+        self._note_seconds(each, members.size)
+        which = found.found
+        method = str(task.mode)
+        return Optima(members[which], found.x[which], found.y[which], found.iterations[which], each, "highs", method), members[
+            ~which
+        ]
+
+    def _note_seconds(self, each: float, members: int) -> None:
+        """Takes in what each of some members took in the solver."""
+        self._unmeasured = 0
+        self._solve_seconds += (1 - 0.9**members) * (each - self._solve_seconds)
+        self._all_seconds += members * each
 
     def _may_load(self) -> bool:
-        """Tells whether scipy is loaded, or worth loading by now."""
-        return self._all_seconds >= LOADING or "scipy.sparse" in sys.modules
+        """Tells whether scipy is loaded, or worth loading: by what the solver took so far, or may still take."""
+        return self._all_seconds >= LOADING or self._ahead >= LOADING or "scipy.sparse" in sys.modules
 
     def _sifts(self) -> bool:
-        """Tells whether members are sifted now."""
-        return self._sifter is not None and self._may_load() and self._sifter.pays(self._solve_seconds)
+        """Tells whether members are sifted now: not without knowing what a whole one takes of late."""
+        if self._sifter is None or self._unmeasured >= MEASURED_EVERY or not self._may_load():
+            return False
+        return self._sifter.pays(self._solve_seconds)
+
+    def _wants_whole(self, sifter: Sifter) -> bool:
+        """Tells whether the next member is solved whole by itself, for the sake of those that are sifted."""
+        return sifter.is_learning or (self._unmeasured >= MEASURED_EVERY and sifter.pays(self._solve_seconds))
 
     def _sharing_pays(self, bunch: Bunch | None) -> bool:
         """Tells whether the basis of every member is tried on the others."""
         return bunch is not None and (self._new < TRIALS or self._saved > self._spent)
+
+    def _before_trial(self, bunch: Bunch | None, left: int) -> int:
+        """Returns how many of the next members need no more than an optimum: nothing is learned from them."""
+        if self._sharing_pays(bunch) or (self._sifter is not None and self._wants_whole(self._sifter)):
+            return 0
+        if bunch is None:
+            return min(left, BLOCK)
+        many = min(left, RARELY - 1 - self._skipped % RARELY)
+        self._skipped += many
+        return many
 
     def _explores(self, bunch: Bunch | None) -> bool:
         """Tells whether the basis of the next member is kept and tried: while that pays, else now and then."""
@@ -164,12 +217,22 @@ class ChunkSolver:
         known.note(hits.size, left.size, time.perf_counter() - begun)
         return left[~fits], int(hits.size)
 
-    def _answer(self, claims: list[tuple[int, Solution]], sifted: list[Optima], found: _Found, seconds: float) -> ChunkAnswer:
-        own = [(member, replace(claim, basis=None)) for member, claim in claims]
-        if not found.members:
-            return ChunkAnswer(own, sifted)
-        members = np.concatenate(found.members)
-        y = np.repeat([basis.y for basis in found.bases], [part.size for part in found.members], axis=0)
-        none = np.zeros(members.size, dtype=np.int64)
-        shared = Optima(members, np.concatenate(found.points), y, none, seconds / members.size, "highs", METHOD)
-        return ChunkAnswer(own, [*sifted, shared])
+
+def _shared(found: _Found, seconds: float) -> Optima:
+    """Returns the optima of members that have a basis of another one; seconds: of all of them."""
+    members = np.concatenate(found.members)
+    y = np.repeat([basis.y for basis in found.bases], [part.size for part in found.members], axis=0)
+    none = np.zeros(members.size, dtype=np.int64)
+    return Optima(members, np.concatenate(found.points), y, none, seconds / members.size, "highs", METHOD)
+
+
+def _answer(claims: Sequence[tuple[int, Solution]], optima: Sequence[Optima]) -> ChunkAnswer:
+    """Returns what is claimed, all optima as arrays: those of single members that are optimal and have nothing to tell, too."""
+    alike: defaultdict[str, list[tuple[int, Solution]]] = defaultdict(list)
+    others = []
+    for member, claim in claims:
+        if claim.status is Status.OPTIMAL and not claim.message and claim.x is not None and claim.y is not None:
+            alike[claim.method].append((member, claim))
+        else:
+            others.append((member, replace(claim, basis=None)))
+    return ChunkAnswer(others, joined([part for part in (*optima, *map(Optima.of, alike.values())) if len(part)]))

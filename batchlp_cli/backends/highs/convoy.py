@@ -10,9 +10,11 @@ from typing import cast
 
 import numpy as np
 
-from batchlp_cli.backends.highs.chunk import METHOD, ChunkAnswer, ChunkTask
+from batchlp_cli.backends.highs.chunk import METHOD as SHARED
+from batchlp_cli.backends.highs.chunk import ChunkAnswer, ChunkTask
 from batchlp_cli.backends.highs.course import Course
 from batchlp_cli.backends.highs.session import Mode
+from batchlp_cli.backends.highs.sifting import METHOD as SIFTED
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.optima import Claim
 from batchlp_cli.processes import Ending, Outcome, Task
@@ -20,7 +22,7 @@ from batchlp_cli.settings import SolveSettings
 
 LEAST = 64  # members of a batch that travels in chunks
 MOST = 512  # members of a chunk
-CHUNK_SECONDS = 0.2  # that a chunk may take, as its members are measured alone
+CHUNK_SECONDS = 0.2  # that a chunk may take, as members were measured: in chunks so far, alone before the first
 CHUNK_BYTES = 60_000  # of a task, so that it fits into the pipe of a worker that is still busy
 SAMPLE = 64  # members whose changes tell how large a task is
 
@@ -31,7 +33,7 @@ class Convoy:
     def __init__(self, course: Course, batch_id: int, batch: LPBatch, jobs: int) -> None:
         self.course = course
         self._id, self._batch, self._jobs = batch_id, batch, jobs
-        self._out: dict[tuple[int, ...], float] = {}  # chunks that workers have, with the time at which each was given
+        self._out: dict[range, float] = {}  # chunks that workers have, with the time at which each was given
         self._shared, self._sifted = 0, 0
         self._back, self._seconds = 0, 0.0  # members that came back in chunks, and what workers took for them
         sample = np.linspace(0, len(batch) - 1, min(SAMPLE, len(batch))).astype(np.int64)
@@ -48,22 +50,23 @@ class Convoy:
         mode = self.course.mode
         if mode is None or size < 2:
             return self.course.next_task(slot, fresh)
-        members = [member for _ in range(size) if (member := self.course.withdraw()) is not None]
+        members = self.course.withdraw_many(size)
         if not members:
             return self.course.next_task(slot, fresh)
-        self._out[tuple(members)] = time.perf_counter()
-        return Task((self._id, (tuple(members),)), payload_for=partial(self._payload, members, mode))
+        self._out[members] = time.perf_counter()
+        return Task((self._id, members), payload_for=partial(self._payload, members, mode))
 
     def _size(self) -> int:
         """Returns how many members a chunk may have now: no more than leaves work for every worker."""
-        waiting, seconds = self.course.waiting, self.course.seconds_a_member
+        waiting, seconds = self.course.waiting, self.seconds_a_member
         if seconds is None:
             return 0
         return min(MOST, waiting // (2 * self._jobs), int(CHUNK_SECONDS / max(seconds, 1e-5)), CHUNK_BYTES // self._bytes)
 
-    def _payload(self, members: list[int], mode: Mode, slot: int, fresh: bool) -> ChunkTask:
+    def _payload(self, members: range, mode: Mode, slot: int, fresh: bool) -> ChunkTask:
         opening = self.course.opening_for(slot, fresh)
-        return ChunkTask(self._id, self._batch.changes.take(members), len(members), mode, opening)
+        ahead = (self.course.waiting + len(members)) * (self.course.seconds_a_member or 0.0) / self._jobs
+        return ChunkTask(self._id, self._batch.changes.take(members), len(members), mode, opening, ahead)
 
     def take_in(self, outcome: Outcome) -> list[Claim]:
         """Returns what is claimed of members."""
@@ -71,7 +74,7 @@ class Convoy:
         if isinstance(what, int):
             answer = self.course.take_in(outcome)
             return [answer] if answer is not None else []
-        members = cast(tuple[tuple[int, ...]], what)[0]
+        members = cast(range, what)
         del self._out[members]
         if outcome.ending is not Ending.DONE:
             for member in members:
@@ -80,8 +83,8 @@ class Convoy:
         self._back, self._seconds = self._back + len(members), self._seconds + outcome.seconds
         answers = cast(ChunkAnswer, outcome.value)
         for part in answers.optima:
-            self._shared += len(part) if part.method == METHOD else 0
-            self._sifted += len(part) if part.method != METHOD else 0
+            self._shared += len(part) if part.method == SHARED else 0
+            self._sifted += len(part) if part.method == SIFTED else 0
         own = ((members[k], claim) for k, claim in answers.claims)
         return [*own, *(part.renumbered(members) for part in answers.optima if len(part))]
 
@@ -130,10 +133,9 @@ class Convoy:
         """Takes a member away again that was given back and still waits."""
         self.course.retract(member)
 
-    def at_work(self) -> dict[int, float]:
-        """Returns the members that workers have, alone or in chunks, with the time at which each was given. From any thread."""
-        chunks = {member: when for members, when in list(self._out.items()) for member in members}
-        return self.course.at_work() | chunks
+    def at_work(self) -> list[tuple[range, float]]:
+        """Returns the members that workers have, alone or in chunks, with the time at which they were given. From any thread."""
+        return [*self.course.at_work(), *list(self._out.items())]
 
     def is_at_work(self, member: int) -> bool:
         """Tells whether a worker has a member, alone or in a chunk. From any thread."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
@@ -39,7 +40,8 @@ class Course:
         self._id, self._batch, self._settings, self._starts = batch_id, batch, settings, starts
         self._fixed = Mode.CAREFUL if settings.careful else Mode.CROSSOVER if starts is not None else mode
         self._opening = Opening(batch.base, settings, basis, want_basis)
-        self._waiting = deque(range(len(batch)))
+        self._waiting = range(len(batch))  # taken from both ends
+        self._lock = threading.Lock()  # of those that wait
         self._returned: deque[int] = deque()  # given back: next in turn, and not to be withdrawn
         self._given: dict[int, tuple[int, Mode, float]] = {}  # member -> (worker slot, mode, when) while it is out
         self._load: Counter[int] = Counter()  # members out by worker slot
@@ -79,19 +81,23 @@ class Course:
         return len(self._waiting)
 
     def _next_member(self) -> int | None:
-        for queue in (self._returned, self._waiting):
-            try:
-                return queue.popleft()  # another thread may withdraw the last one at any moment
-            except IndexError:
-                continue
-        return None
+        with suppress(IndexError):
+            return self._returned.popleft()
+        with self._lock:
+            first, self._waiting = self._waiting[:1], self._waiting[1:]
+        return first[0] if first else None
 
     def withdraw(self) -> int | None:
         """Takes a member from the end of those that wait, for whoever else solves it; None where none waits. From any thread."""
-        try:
-            return self._waiting.pop()
-        except IndexError:
-            return None
+        last = self.withdraw_many(1)
+        return last[0] if last else None
+
+    def withdraw_many(self, most: int) -> range:
+        """Takes members from the end of those that wait, ascending; fewer where fewer wait. From any thread."""
+        with self._lock:
+            kept = max(0, len(self._waiting) - most)
+            self._waiting, taken = self._waiting[:kept], self._waiting[kept:]
+        return taken
 
     def give_back(self, member: int) -> None:
         """Lets a member wait that was withdrawn, or is elsewhere too; it comes before all others. From any thread."""
@@ -106,9 +112,9 @@ class Course:
         with suppress(ValueError):
             self._returned.remove(member)
 
-    def at_work(self) -> dict[int, float]:
+    def at_work(self) -> list[tuple[range, float]]:
         """Returns the members that workers have, with the time.perf_counter() at which each was given. From any thread."""
-        return {member: when for member, (_, _, when) in list(self._given.items())}
+        return [(range(member, member + 1), when) for member, (_, _, when) in list(self._given.items())]
 
     def is_at_work(self, member: int) -> bool:
         """Tells whether a worker has a member. From any thread."""

@@ -15,10 +15,13 @@ from typing import Any
 import highspy
 import numpy as np
 
-from batchlp_cli.problem import LinearProgram, Vector
-from batchlp_cli.solution import Basis, BasisArray, Solution
+from batchlp_cli.backends.highs.moves import Moves
+from batchlp_cli.batch import Indices
+from batchlp_cli.problem import LinearProgram, Mask, Vector
+from batchlp_cli.solution import Basis, BasisArray, Solution, Status
 
 ModelStatus = highspy.HighsModelStatus
+Int32s = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 
 SMALLEST_COEFFICIENT = 1e-12  # HiGHS drops |a| at or below when it takes a model; its default of 1e-9 would change models
 SMALL_IN_PROOFS = 1e-9  # what HiGHS takes as zero while it solves, its default
@@ -66,6 +69,34 @@ class Effort:
     iterations: int | None = None
     ipm: bool = False
     bound: float = math.inf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Optimal:
+    """Members that were run. found: [B] bool, who has an optimum; of those x [B, n], y [B, m] and iterations [B]."""
+
+    found: Mask
+    x: Vector
+    y: Vector
+    iterations: Indices
+
+    @staticmethod
+    def of_nobody(members: int, m: int, n: int) -> Optimal:
+        """Returns what is known of so many members before any is run."""
+        x, y = np.zeros((members, n)), np.zeros((members, m))
+        return Optimal(np.zeros(members, dtype=np.bool_), x, y, np.zeros(members, dtype=np.int64))
+
+    def take_in(self, k: int, claim: Solution) -> None:
+        """Puts a member's claim in its place, if that is an optimum."""
+        if claim.status is Status.OPTIMAL and claim.x is not None and claim.y is not None:
+            self.found[k], self.x[k], self.y[k], self.iterations[k] = True, claim.x, claim.y, claim.iterations
+
+    def with_those(self, which: Indices, others: Optimal) -> Optimal:
+        """Returns the same with the members `which` [k] in their places: others are numbered 0 .. k - 1."""
+        for mine, theirs in ((self.found, others.found), (self.x, others.x), (self.y, others.y)):
+            mine[which] = theirs
+        self.iterations[which] = others.iterations
+        return self
 
 
 class Engine:
@@ -117,6 +148,54 @@ class Engine:
     def run(self, effort: Effort) -> ModelStatus:
         """Solves the model, from the basis that is there if any, and returns HiGHS' word on it."""
         h = self._highs
+        self._set(effort)
+        if h.run() == highspy.HighsStatus.kError and h.getModelStatus() == ModelStatus.kNotset:
+            h.resetGlobalScheduler(True)  # somebody else's number of threads is still in force
+            h.run()
+        self.has_basis = bool(h.getBasis().valid)
+        status: ModelStatus = h.getModelStatus()
+        return status
+
+    def run_through(self, moves: Moves, last: LinearProgram, effort: Effort, *, cold: bool) -> Optimal:
+        """Runs members one after the other, and returns the optima of those that have one at once; the model is then `last`.
+
+        moves: the members, in place of the model that was told. cold: forget the basis before each. HiGHS is asked of each member
+        only what it alone knows, since this runs once for every member.
+        """
+        h, told, error, optimal = self._highs, self._told, highspy.HighsStatus.kError, ModelStatus.kOptimal
+        assert told is not None
+        self._told = None
+        self._set(effort)
+        tell = self._tellers(moves)
+        optima = Optimal.of_nobody(len(moves), told.m, told.n)
+        found, x, y, iterations = optima.found, optima.x, optima.y, optima.iterations
+        for k in range(len(moves)):
+            if cold:
+                h.clearSolver()
+            for change, places, values in tell:
+                if change(places.size, places, *values[k]) == error:
+                    raise Refused("HiGHS refused a change of the model")
+            h.run()
+            if h.getModelStatus() == optimal:
+                solution = h.getSolution()
+                x[k], y[k], found[k] = solution.col_value, solution.row_dual, True
+                iterations[k] = h.getInfoValue("simplex_iteration_count")[1]
+        self._told = last
+        self.has_basis = bool(h.getBasis().valid)
+        return optima
+
+    def _tellers(self, moves: Moves) -> list[tuple[Any, Int32s, Vector]]:
+        """Returns what tells HiGHS a member: (function, places [q], its arrays after them [B, 1 or 2, q])."""
+        h, rows, columns = self._highs, moves.rows, moves.columns
+        every = [
+            (h.changeColsCost, moves.priced, moves.costs[:, None]),
+            (h.changeColsBounds, columns.places, np.stack([columns.lower, columns.upper], axis=1)),
+            (h.changeRowsBounds, rows.places, np.stack([rows.lower, rows.upper], axis=1)),
+        ]
+        return [(change, places.astype(np.int32), values) for change, places, values in every if places.size]
+
+    def _set(self, effort: Effort) -> None:
+        h = self._highs
         h.setOptionValue("solver", "ipm" if effort.ipm else "simplex")
         h.setOptionValue("presolve", "choose" if effort.presolve else "off")
         h.setOptionValue("primal_feasibility_tolerance", effort.tolerance)
@@ -125,12 +204,6 @@ class Engine:
         h.setOptionValue("simplex_iteration_limit", 2**31 - 1 if effort.iterations is None else effort.iterations)
         h.setOptionValue("simplex_strategy", _PRIMAL if effort.primal else _DUAL)
         h.setOptionValue("objective_bound", effort.bound)
-        if h.run() == highspy.HighsStatus.kError and h.getModelStatus() == ModelStatus.kNotset:
-            h.resetGlobalScheduler(True)  # somebody else's number of threads is still in force
-            h.run()
-        self.has_basis = bool(h.getBasis().valid)
-        status: ModelStatus = h.getModelStatus()
-        return status
 
     def cross_over(self, start: Solution, effort: Effort) -> ModelStatus:
         """Goes from a solution that is no basic one to one that is, and returns HiGHS' word on it.
@@ -200,7 +273,7 @@ class Engine:
         return str(self._highs.modelStatusToString(status))
 
 
-def _differing(*pairs: tuple[Vector, Vector]) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
+def _differing(*pairs: tuple[Vector, Vector]) -> Int32s:
     """Returns the indices at which any of the pairs of arrays differ; the same object on both sides costs nothing."""
     differ = [old != new for old, new in pairs if old is not new]
     if not differ:

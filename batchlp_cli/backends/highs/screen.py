@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from batchlp_cli.backends.highs.engine import INFINITE, LARGEST_COEFFICIENT
-from batchlp_cli.problem import LinearProgram, Vector
+from batchlp_cli.backends.highs.moves import Moves
+from batchlp_cli.problem import LinearProgram, Mask, Vector
 from batchlp_cli.solution import Solution, Status
 
 
@@ -20,6 +21,15 @@ def decide_without_solver(lp: LinearProgram) -> Solution | None:
         return _solve_without_columns(lp)
     message = refused_number(lp)
     return Solution(Status.NUMERICAL_ERROR, message=message) if message else None
+
+
+def left_to_solver(moves: Moves) -> Mask:
+    """Tells of which members `decide_without_solver` says nothing, as it says nothing of the base: [B]."""
+    fine: Mask = np.asarray((np.abs(moves.costs) < INFINITE).all(axis=1), dtype=np.bool_)
+    for sides in (moves.rows, moves.columns):
+        lower, upper = sides.lower, sides.upper
+        fine &= ((lower <= upper) & (lower < INFINITE) & (upper > -INFINITE)).all(axis=1)
+    return fine
 
 
 def crossing_bounds(lp: LinearProgram) -> str:

@@ -13,8 +13,9 @@ from enum import StrEnum
 import numpy as np
 
 from batchlp_cli.backends.highs import rays
-from batchlp_cli.backends.highs.engine import SMALLEST_COEFFICIENT, Effort, Engine, ModelStatus, Refused
-from batchlp_cli.backends.highs.screen import decide_without_solver
+from batchlp_cli.backends.highs.engine import SMALLEST_COEFFICIENT, Effort, Engine, ModelStatus, Optimal, Refused
+from batchlp_cli.backends.highs.moves import Moves
+from batchlp_cli.backends.highs.screen import decide_without_solver, left_to_solver
 from batchlp_cli.batch import VECTOR_FIELDS, Changes
 from batchlp_cli.problem import LinearProgram, Vector, with_parts
 from batchlp_cli.settings import SolveSettings
@@ -75,7 +76,8 @@ class Session:
         self._engine = Engine()
         dropped = int((np.abs(base.rows.data) <= SMALLEST_COEFFICIENT).sum())
         self._note = f"HiGHS leaves out {dropped} coefficients of {SMALLEST_COEFFICIENT:g} or less" if dropped else ""
-        if decide_without_solver(base) is None:  # what HiGHS does not take is left to the members to mend
+        self._is_plain = decide_without_solver(base) is None
+        if self._is_plain:  # what HiGHS does not take is left to the members to mend
             self._engine.tell(base)
 
     def solve(
@@ -101,6 +103,30 @@ class Session:
         method = claim.method or "no solver"
         message = "; ".join(text for text in (claim.message, self._note) if text)
         return replace(claim, seconds=time.perf_counter() - started, backend="highs", method=method, message=message)
+
+    def goes_through(self, mode: Mode, settings: SolveSettings) -> bool:
+        """Tells whether `solve_many` may be asked: there is no limit and nothing to note, and a basis where members need one."""
+        limits = settings.iteration_limit is not None or settings.cutoff is not None or not math.isinf(settings.time_limit)
+        started = mode is Mode.COLD or (mode is Mode.WARM and self._engine.has_basis)
+        return self._is_plain and started and not limits and not self._note
+
+    def solve_many(self, changes: Changes, members: int, mode: Mode, settings: SolveSettings) -> Optimal:
+        """Returns the optima of the members 0, 1, ... that have one at once; the others are for `solve`, one by one."""
+        moves = Moves.of(self._base, changes, members)
+        which = np.flatnonzero(left_to_solver(moves))
+        nobody = Optimal.of_nobody(members, self._base.m, self._base.n)
+        if not which.size:
+            return nobody
+        (presolve, primal), *_ = _STRATEGIES[mode]
+        effort = Effort(presolve=presolve, primal=primal, tolerance=feasibility_tolerance(settings.tol, mode))
+        last = changed(self._base, changes.of_member(int(which[-1])))
+        try:
+            self._engine.tell(self._base)
+            found = self._engine.run_through(moves.take(which), last, effort, cold=mode is Mode.COLD)
+        except Refused:
+            self._engine = Engine()
+            return nobody
+        return found if which.size == members else nobody.with_those(which, found)
 
     def _solve(self, lp: LinearProgram, mode: Mode, settings: SolveSettings, started: float) -> Solution:
         """Tells HiGHS the member and runs it, with another strategy where HiGHS comes to no decision."""

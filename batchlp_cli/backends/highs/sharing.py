@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from batchlp_cli.backends.highs.moves import distinct
 from batchlp_cli.batch import Changes, Field, Indices
 from batchlp_cli.problem import LinearProgram, Mask, Vector
 from batchlp_cli.solution import Basis
@@ -52,11 +53,11 @@ class Bunch:
         is_row = (code == Field.ROW_LOWER) | (code == Field.ROW_UPPER)
         used = code != Field.OFFSET
         variable = np.where(is_row, changes.index + base.n, changes.index)
-        places = np.unique(variable[used])
+        places = distinct(variable[used], base.n + base.m)
         low, high = np.r_[base.col_lower, base.row_lower], np.r_[base.col_upper, base.row_upper]
         lower, upper = np.repeat(low[None, places], members, axis=0), np.repeat(high[None, places], members, axis=0)
         for array, codes in ((lower, (Field.COL_LOWER, Field.ROW_LOWER)), (upper, (Field.COL_UPPER, Field.ROW_UPPER))):
-            mine = np.isin(code, codes)
+            mine = (code == codes[0]) | (code == codes[1])
             array[changes.member[mine], np.searchsorted(places, variable[mine])] = changes.value[mine]
         return Bunch(places, lower, upper)
 

@@ -16,6 +16,7 @@ import time
 
 import numpy as np
 
+from batchlp_cli.backends.highs.engine import Optimal
 from batchlp_cli.backends.highs.session import Mode, Session, feasibility_tolerance
 from batchlp_cli.batch import Changes, Field, Indices
 from batchlp_cli.optima import Optima
@@ -26,9 +27,9 @@ from batchlp_cli.solution import Solution, Status
 
 METHOD = "simplex sifted"
 WIDE = 12  # columns a row from which on sifting is tried
-SHARE = 4  # columns in use a row, at first
+SHARE = 2  # columns in use a row, at first
 MOST = 0.25  # of the columns in use at most: else the rest is not worth leaving out
-BLOCK = 64  # members that are priced together
+BLOCK = 128  # members that are priced together
 FIRST = 8  # members of a block while it is not known whether sifting pays
 TRIALS = 2  # such blocks
 ROUNDS = 3  # how often a block is solved again with the columns that were missing
@@ -54,9 +55,14 @@ class Sifter:
         self._seconds = 0.0  # a member that was settled, of late; members that were not are in it
         self._blocks = 0
 
+    @property
+    def is_learning(self) -> bool:
+        """Tells whether optima of whole members are still of use."""
+        return self._restricted is None
+
     def note(self, claim: Solution) -> None:
         """Takes in what a whole member's optimum says of the columns, until there is a restricted LP."""
-        if claim.status is not Status.OPTIMAL or claim.x is None or claim.r is None or self._restricted is not None:
+        if claim.status is not Status.OPTIMAL or claim.x is None or claim.r is None or not self.is_learning:
             return
         low, high = self._base.col_lower, self._base.col_upper
         if self._rest is None:
@@ -120,24 +126,19 @@ class Sifter:
         restricted = self._restricted
         assert restricted is not None
         begun = time.perf_counter()
-        claims = restricted.solve(changes, members.size, self._settings)
-        optimal = np.array([claim is not None for claim in claims], dtype=np.bool_)
-        solved = [claim for claim in claims if claim is not None]
-        m, k = self._base.m, restricted.columns.size
-        y = np.array([claim.y for claim in solved], dtype=np.float64).reshape(-1, m)
+        solved = restricted.solve(changes, members.size, self._settings)
+        optimal, y = solved.found, solved.y[solved.found]
         wrong = restricted.wrong_prices(y, self._tolerance)
         settled = ~wrong.any(axis=1)
-        values = np.array([claim.x for claim in solved], dtype=np.float64).reshape(-1, k)
-        iterations = np.array([claim.iterations for claim in solved], dtype=np.int64)
         if wrong.any():
             self._use(np.flatnonzero(wrong.any(axis=0)))
         own = members[optimal]
         each = (time.perf_counter() - begun) / max(1, members.size)
         sifted = Optima(
             own[settled],
-            values[settled],
+            solved.x[optimal][settled],
             y[settled],
-            iterations[settled],
+            solved.iterations[optimal][settled],
             each,
             "highs",
             METHOD,
@@ -158,23 +159,30 @@ class _Restricted:
         self._cost, self._matrix = base.c, matrix
         self._may_rise = ~used & (base.col_upper > self.rest)
         self._may_fall = ~used & (base.col_lower < self.rest)
-        self._session = Session(
-            LinearProgram(
-                base.name,
-                base.c[self.columns],
-                base.A[:, self.columns],
-                base.row_lower - self._shift,
-                base.row_upper - self._shift,
-                base.col_lower[self.columns],
-                base.col_upper[self.columns],
-            )
+        self._base = LinearProgram(
+            base.name,
+            base.c[self.columns],
+            base.A[:, self.columns],
+            base.row_lower - self._shift,
+            base.row_upper - self._shift,
+            base.col_lower[self.columns],
+            base.col_upper[self.columns],
         )
+        self._session = Session(self._base)
 
-    def solve(self, changes: Changes, members: int, settings: SolveSettings) -> list[Solution | None]:
-        """Returns the optimum of each member over the columns in use, None where there is none."""
+    def solve(self, changes: Changes, members: int, settings: SolveSettings) -> Optimal:
+        """Returns the optima of members over the columns in use."""
         own = self._own(changes)
-        claims = [self._session.solve(own.of_member(k), Mode.WARM, settings) for k in range(members)]
-        return [c if c.status is Status.OPTIMAL and c.y is not None else None for c in claims]
+        found = Optimal.of_nobody(members, self._base.m, self._base.n)
+        begun = 0
+        while begun < members and not self._session.goes_through(Mode.WARM, settings):
+            claim = self._session.solve(own.of_member(begun), Mode.WARM, settings)
+            found.take_in(begun, claim)
+            begun += 1
+        rest = np.arange(begun, members)
+        if rest.size:
+            found.with_those(rest, self._session.solve_many(own.take(rest), rest.size, Mode.WARM, settings))
+        return found
 
     def _own(self, changes: Changes) -> Changes:
         """Returns changes as those of the restricted LP."""

@@ -55,7 +55,7 @@ def make_handler() -> Callable[[object], Solution | ChunkAnswer]:
         session = None  # one that raises is not used again
         if isinstance(payload, ChunkTask):
             chunks = chunks or ChunkSolver(opening.base, opening.settings)
-            answer = chunks.solve(current, payload.changes, payload.members, payload.mode)
+            answer = chunks.solve(current, payload)
             session = current
             return answer
         solution = current.solve(payload.changes, payload.mode, opening.settings, opening.want_basis, payload.start)
