@@ -134,7 +134,7 @@ ORDER: Mapping[str, Order] = {
         ("chunk",),
         ("sifting",),
         ("session", "sharing"),
-        ("rays", "screen"),
+        ("rays", "refinement", "screen"),
         ("engine",),
     ),
 }
