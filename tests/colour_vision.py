@@ -31,7 +31,8 @@ def linear(colours: Vector) -> Vector:
 
 def seen(colours: Vector, kind: str) -> Vector:
     """Returns as linear RGB, [..., 3], what somebody sees of sRGB colours from 0 to 1, [..., 3]."""
-    return np.clip(linear(colours) @ SEEN[kind].T, 0.0, 1.0)
+    rgb: Vector = np.clip(linear(colours) @ SEEN[kind].T, 0.0, 1.0)
+    return rgb
 
 
 def lab(rgb: Vector) -> Vector:
