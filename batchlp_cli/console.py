@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 from batchlp_cli.events import Begun, Event, InputRead, Note, RowReady, Rows, RowsReady
 from batchlp_cli.events import Progress as Progressed
-from batchlp_cli.inspection import GroupView, Inspection
 from batchlp_cli.report.rows import RESULT_FIELDS, json_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.table import Table
+
+    from batchlp_cli.inspection import GroupView, Inspection
 
 _COLOURS = {"optimal": "green", "infeasible": "yellow", "unbounded": "yellow"}
 _WIDE = 10_000  # columns of a table that no terminal cuts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from batchlp_cli.batch import Field, LPBatch
 from batchlp_cli.dispatch import choose_backend
@@ -14,8 +15,10 @@ from batchlp_cli.files.read import ModelReader, ReadRequest
 from batchlp_cli.grouping import Group, Grouper, unlike
 from batchlp_cli.interrupts import Interruptions
 from batchlp_cli.problem import LinearProgram
-from batchlp_cli.producers import Producer, scenario_groups
 from batchlp_cli.settings import SolveSettings
+
+if TYPE_CHECKING:
+    from batchlp_cli.producers import Producer
 
 EXAMPLES = 3
 """How many members a group's description names."""
@@ -78,7 +81,7 @@ def inspect_inputs(
     views: dict[str, GroupView] = {}
     bases: dict[str, LinearProgram] = {}
     unreadable = [(i.shown, i.problem) for i in discovery.inputs if i.problem]
-    wanted = [i for i in discovery.inputs if not i.problem and i.duplicate_of is None]
+    wanted = discovery.readable
     listen(Begun(len(wanted)))
     grouper = Grouper(settings.memory_bytes // 2)
     with ExitStack() as stack:
@@ -90,6 +93,8 @@ def inspect_inputs(
                 unreadable.append((shown[outcome.key], outcome.error))
                 continue
             if producer is not None:
+                from batchlp_cli.producers import scenario_groups  # files need none of it
+
                 for note in producer.open(outcome):
                     listen(Note(note))
                 for window in scenario_groups(producer, outcome, settings.memory_bytes):

@@ -12,7 +12,7 @@ import pickle
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from multiprocessing.connection import Connection, wait
@@ -92,10 +92,10 @@ class _Slot:
         return ahead if self.ready and self.quick else 1
 
     def send(self) -> None:
-        """Sends what an idle worker may have, and what fits into the pipe of a busy one."""
-        while self.connection and self.ready and self.messages:
+        """Sends what an idle worker may have, and what fits into the pipe of one that is busy or still starts."""
+        while self.connection and self.messages:
             size = len(self.messages[0])
-            if self.sent and self.sent_bytes + size > AHEAD_BYTES:
+            if (self.sent or not self.ready) and self.sent_bytes + size > AHEAD_BYTES:
                 return
             try:
                 self.connection.send_bytes(self.messages[0])
@@ -184,6 +184,11 @@ class WorkerPool:
     def busy(self) -> int:
         """Number of workers that have work; from any thread."""
         return sum(bool(slot.queue) for slot in list(self._slots))
+
+    def begin(self, tasks: Iterable[Task]) -> None:
+        """Gives tasks to workers, one each, ahead of the run() whose source goes on after them; once, from any thread."""
+        for slot, task in zip(list(self._slots), tasks, strict=False):
+            self._give(slot, task)
 
     def prepare(self, count: int) -> None:
         """Starts up to `count` workers ahead of their first tasks. Not while a run is under way, but from any thread."""
@@ -296,7 +301,7 @@ class WorkerPool:
             return
         self._failed_starts = 0
         self.ready_since = self.ready_since or time.perf_counter()
-        slot.ready = True
+        slot.ready, slot.began = True, time.monotonic()  # what it was sent before, it begins now
         slot.send()
 
     def _lose(self, slot: _Slot) -> None:

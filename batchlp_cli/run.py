@@ -9,8 +9,8 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.dispatch import choose_backend
@@ -23,7 +23,6 @@ from batchlp_cli.files.warm_start import SavedStarts
 from batchlp_cli.grouping import Group, Grouper, duplicate_members
 from batchlp_cli.interrupts import Interruptions
 from batchlp_cli.preparation import Preparation
-from batchlp_cli.producers import Producer, Window, scenario_groups
 from batchlp_cli.products import needs_scipy
 from batchlp_cli.recorder import Recorder
 from batchlp_cli.report.rows import (
@@ -36,52 +35,30 @@ from batchlp_cli.report.rows import (
     settings_record,
     versions,
 )
-from batchlp_cli.settings import BackendName, Selection, SolutionFormat, SolveSettings
-from batchlp_cli.solution import Solution, Status, Verdict
+from batchlp_cli.run_options import RunOptions
+from batchlp_cli.settings import BackendName
+from batchlp_cli.solution import Solution, Verdict
 from batchlp_cli.solving import Answer, Proved, Solver, Stages, Tries
 from batchlp_cli.stochastic import Expectation, Study
 from batchlp_cli.tracing import Tracer
 from batchlp_cli.watch import Watch
 from batchlp_cli.windows import Work, windows
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """What a run is asked for beside how to solve.
-
-    output: the run folder, or None to keep nothing on disk. solutions: what to keep of the vectors. resume: skip what the
-    folder already holds for the same bytes and settings. retry_failed: but solve again what has no verified verdict.
-    shard: (i, n), 1-based, for the names of the files. fail_on: statuses that make the exit code 1. stdin: the model
-    that `-` names. producer: makes scenarios of the one model that is read. selection: what .npz and
-    Parquet files keep. parquet: write results.parquet, too. trace: patterns of the names of members whose iterates are
-    recorded. warm_start: a run folder whose solutions lanes start from. started: time.perf_counter() when the program began.
-    """
-
-    settings: SolveSettings
-    output: Path | None = None
-    solutions: SolutionFormat = SolutionFormat.SOL
-    resume: bool = False
-    retry_failed: bool = False
-    shard: tuple[int, int] | None = None
-    fail_on: frozenset[Status] = frozenset()
-    stdin: bytes | None = None
-    producer: Producer | None = None
-    selection: Selection = field(default_factory=Selection)
-    parquet: bool = False
-    trace: tuple[str, ...] = ()
-    warm_start: Path | None = None
-    started: float = field(default_factory=time.perf_counter)
+if TYPE_CHECKING:
+    from batchlp_cli.producers import Producer, Window
 
 
-def run(discovery: Discovery, options: RunOptions, listen: Listen) -> dict[str, object]:
+def run(discovery: Discovery, options: RunOptions, listen: Listen, reader: ModelReader | None = None) -> dict[str, object]:
     """Solves all inputs of a discovery and returns the report, which is also in the run folder if there is one.
+
+    reader: one with the same settings that may have begun the first of the inputs, for a run that resumes nothing.
 
     Raises OutputError when the run folder cannot be written, BackendMissing when the backend is not there, and
     Interrupted on SIGINT or SIGTERM; in each case what was finished before is kept.
     """
     with ExitStack() as stack:
         interruptions = stack.enter_context(Interruptions())
-        pipeline = Pipeline(discovery, options, listen, interruptions, stack)
+        pipeline = Pipeline(discovery, options, listen, interruptions, stack, reader)
         try:
             pipeline.solve_everything()
         except Interrupted as signal_error:
@@ -94,14 +71,20 @@ class Pipeline:
     """One run: the reader, the grouper, the solver, the recorder and the clock."""
 
     def __init__(
-        self, discovery: Discovery, options: RunOptions, listen: Listen, interruptions: Interruptions, stack: ExitStack
+        self,
+        discovery: Discovery,
+        options: RunOptions,
+        listen: Listen,
+        interruptions: Interruptions,
+        stack: ExitStack,
+        reader: ModelReader | None,
     ) -> None:
         self.options = options
         self.watch = Watch(options.trace, say=lambda text: listen(Note(text)))
         self.starts = SavedStarts(options.warm_start) if options.warm_start is not None else None
         self._warm_start = str(options.warm_start) if options.warm_start is not None else None
         self.settings = replace(options.settings, watch=self.watch, starts=self.starts)
-        self.inputs = discovery.inputs
+        self.discovery, self.inputs = discovery, discovery.inputs
         self.listen = listen
         self.held = interruptions.held
         self.stages = Stages()
@@ -110,7 +93,7 @@ class Pipeline:
         self.digest = settings_digest(self.settings, options.solutions, kept=options.selection, start=self._warm_start)
         self.folder = self._open_folder(stack)
         self.tracer = Tracer(self.watch, self.folder)
-        self.reader = stack.enter_context(ModelReader(self.settings))
+        self.reader = stack.enter_context(reader or ModelReader(self.settings))
         self.preparation = Preparation(self.settings)
         self.solver = stack.enter_context(Solver(self.settings, self.stages, self.preparation, self._settle))
         self.grouper = Grouper(self.settings.memory_bytes // 2)
@@ -140,6 +123,8 @@ class Pipeline:
 
     def _scenario_windows(self, producer: Producer, core: ReadOutcome) -> Iterator[Sequence[Group]]:
         """Yields the scenarios of a model, and then, if they have probabilities, tells what they come to together."""
+        from batchlp_cli.producers import scenario_groups  # files need none of it
+
         for note in producer.open(core):
             self.listen(Note(note))
         seen = Expectation()
@@ -160,6 +145,8 @@ class Pipeline:
         if verdict.objective is None or solution.x is None:
             self.listen(Note(f"the mean scenario has no verified optimum ({solution.status}), so there is no EV and no EEV"))
             return Study(seen)
+        from batchlp_cli.producers import scenario_groups
+
         result = Expectation()
         kept = self.recorder, self.sources, self.groups
         self.recorder = Recorder(None, self.options.solutions, self.digest, lambda event: None, {})
@@ -283,7 +270,7 @@ class Pipeline:
 
     def _requests(self) -> Iterator[ReadRequest]:
         """Yields what is to be read; with the first file of the last worker, what comes after reading is got ready."""
-        wanted = [i for i in self.inputs if i.duplicate_of is None and not i.problem]
+        wanted = self.discovery.readable
         for k, found in enumerate(wanted, start=1):
             if k == min(self.settings.jobs, len(wanted)):
                 self.preparation.begin(len(wanted))

@@ -15,7 +15,7 @@ import json
 import time
 from pathlib import Path
 
-from batchlp_cli.backends.pdhg.parameters import PdhgParameters, Precision
+from batchlp_cli.backends.pdhg.parameters import Arithmetic, PdhgParameters
 from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.families.catalogue import FAMILIES
@@ -34,7 +34,7 @@ MODELS = (
 TOLS = (1e-4, 1e-5, 1e-6)
 
 
-def measure(batch: LPBatch, precision: Precision, tol: float, limit: int) -> tuple[float, int, int]:
+def measure(batch: LPBatch, precision: Arithmetic, tol: float, limit: int) -> tuple[float, int, int]:
     """Returns seconds, member-iterations and the number of members with a verified verdict."""
     backend = PdhgBackend(1, PdhgParameters(precision=precision))
     settings = SolveSettings(jobs=1, tol=tol, iteration_limit=limit)
@@ -50,7 +50,7 @@ def measure(batch: LPBatch, precision: Precision, tol: float, limit: int) -> tup
 def compare(name: str, batch: LPBatch, repeats: int, limit: int) -> None:
     """Prints a line for each tolerance."""
     for tol in TOLS:
-        found = {p: [measure(batch, p, tol, limit)] for p in (Precision.FLOAT64, Precision.MIXED)}
+        found = {p: [measure(batch, p, tol, limit)] for p in (Arithmetic.FLOAT64, Arithmetic.MIXED)}
         for _ in range(repeats - 1):
             for p, runs in found.items():
                 runs.append(measure(batch, p, tol, limit))
@@ -58,7 +58,7 @@ def compare(name: str, batch: LPBatch, repeats: int, limit: int) -> None:
         for p, runs in found.items():
             best = min(runs)
             record |= {f"{p}_seconds": round(best[0], 3), f"{p}_iterations": best[1], f"{p}_verified": best[2]}
-        record["ratio"] = round(min(found[Precision.FLOAT64])[0] / min(found[Precision.MIXED])[0], 2)
+        record["ratio"] = round(min(found[Arithmetic.FLOAT64])[0] / min(found[Arithmetic.MIXED])[0], 2)
         print(json.dumps(record), flush=True)
 
 

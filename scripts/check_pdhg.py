@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from batchlp_cli.backends.pdhg.parameters import PdhgParameters, Precision
+from batchlp_cli.backends.pdhg.parameters import Arithmetic, PdhgParameters
 from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.batch import Changes, LPBatch
 from batchlp_cli.files.discover import discover
@@ -78,7 +78,7 @@ def main() -> int:
     parser.add_argument("--iteration-limit", type=int, default=100_000)
     parser.add_argument("--folders", nargs="+", choices=list(FOLDERS), default=list(FOLDERS))
     parser.add_argument("--only", default="", help="comma-separated names, without endings")
-    parser.add_argument("--precision", type=Precision, choices=list(Precision), default=Precision.FLOAT64)
+    parser.add_argument("--precision", type=Arithmetic, choices=list(Arithmetic), default=Arithmetic.FLOAT64)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="name what was not decided")
     options = parser.parse_args()

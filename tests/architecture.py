@@ -18,6 +18,7 @@ ORDER: Mapping[str, Order] = {
         ("console", "console_report"),
         ("library",),
         ("run", "inspection", "conversion", "generation", "reporting", "studies", "verification"),
+        ("run_options",),
         ("producers", "stochastic", "windows"),
         ("recorder", "solving", "tracing"),
         ("preparation",),

@@ -15,7 +15,8 @@ from batchlp_cli import errors
 from batchlp_cli.commands import cli
 from batchlp_cli.files.discover import Discovery
 from batchlp_cli.report.rows import RESULT_FIELDS
-from batchlp_cli.run import RunOptions, run
+from batchlp_cli.run import run
+from batchlp_cli.run_options import RunOptions
 from batchlp_cli.settings import SolveSettings
 from batchlp_cli.solution import Status
 from batchlp_cli.studies.records import BRANCH_FIELDS, TIGHTEN_FIELDS

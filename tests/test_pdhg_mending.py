@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from batchlp_cli.backends.pdhg.mending import MendingParameters, mended_points, worth_mending
-from batchlp_cli.backends.pdhg.parameters import PdhgParameters, Precision
+from batchlp_cli.backends.pdhg.parameters import Arithmetic, PdhgParameters
 from batchlp_cli.backends.pdhg.scaling import ScalingParameters, scale_matrix
 from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.backends.pdhg.termination import errors_of
@@ -54,8 +54,8 @@ def test_mended_points_meet_the_rows_better(seed: int) -> None:
     assert min(residuals) <= 0.1 * errors_of(lp, matrix.At, x, y)[0, 0]
 
 
-@pytest.mark.parametrize("precision", list(Precision))
-def test_mending_ends_members_sooner_and_all_are_verified(precision: Precision) -> None:
+@pytest.mark.parametrize("precision", list(Arithmetic))
+def test_mending_ends_members_sooner_and_all_are_verified(precision: Arithmetic) -> None:
     """With mending the members take fewer iterations in all, some are mended, and the referee verifies every answer."""
     batch, parameters = children(), PdhgParameters(precision=precision, lanes=16)
     plain, mended = (

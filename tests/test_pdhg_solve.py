@@ -14,15 +14,14 @@ import pytest
 
 from batchlp_cli.backends.pdhg import solve as solve_module
 from batchlp_cli.backends.pdhg.loading import find_device, lane_row_bytes, parameters_of
-from batchlp_cli.backends.pdhg.parameters import KernelName, PdhgParameters, Precision
+from batchlp_cli.backends.pdhg.parameters import Arithmetic, KernelName, PdhgParameters
 from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.errors import BackendMissing, UsageError
 from batchlp_cli.families import facility_location, transport, transport_scenarios
 from batchlp_cli.files.mps import parse_mps
 from batchlp_cli.kkt import dual_bound, verify
-from batchlp_cli.settings import Device, SolveSettings
-from batchlp_cli.settings import Precision as SettingsPrecision
+from batchlp_cli.settings import Device, Precision, SolveSettings
 from batchlp_cli.solution import Solution, Status
 from tests.conformance import hard_lp, judge, mixed_batch, optimal_by_construction, scenario_batch, solve_all
 from tests.known import KNOWN
@@ -31,8 +30,8 @@ INF = np.inf
 WAYS = {
     "numba": PdhgParameters(),
     "torch": PdhgParameters(kernel=KernelName.TORCH),
-    "mixed": PdhgParameters(precision=Precision.MIXED),
-    "torch-mixed": PdhgParameters(kernel=KernelName.TORCH, precision=Precision.MIXED),
+    "mixed": PdhgParameters(precision=Arithmetic.MIXED),
+    "torch-mixed": PdhgParameters(kernel=KernelName.TORCH, precision=Arithmetic.MIXED),
 }
 
 
@@ -259,8 +258,8 @@ def test_missing_kernel_is_a_missing_backend(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_precision_follows_the_tolerance_unless_it_is_given(precision: str, tol: float, mixed: bool) -> None:
     """auto is mixed at loose tolerances only; what is asked for by name is taken."""
-    parameters = parameters_of(SolveSettings(precision=SettingsPrecision(precision), tol=tol, device=Device.CPU))
-    assert (parameters.precision is Precision.MIXED) is mixed
+    parameters = parameters_of(SolveSettings(precision=Precision(precision), tol=tol, device=Device.CPU))
+    assert (parameters.precision is Arithmetic.MIXED) is mixed
 
 
 def test_large_tiles_on_the_cpu_are_narrower() -> None:
@@ -274,14 +273,14 @@ def test_a_lane_alone_is_in_float64_unless_mixed_was_asked_for() -> None:
     """At a coarse tolerance auto takes mixed precision for lanes side by side only; who asks for mixed gets it."""
     batch = LPBatch.of([facility_location(4, 5, 0)] * 3)
     methods = {}
-    for precision in (SettingsPrecision.AUTO, SettingsPrecision.MIXED):
+    for precision in (Precision.AUTO, Precision.MIXED):
         settings = SolveSettings(jobs=1, precision=precision, tol=1e-4)
         for members in ([0], [0, 1, 2]):
             claims = PdhgBackend.of(settings).solve(batch.take(members), settings)
             methods[precision, len(members)] = {claim.method for _, claim in claims}
-    assert methods[SettingsPrecision.AUTO, 1] == {"numba float64"}
-    assert methods[SettingsPrecision.AUTO, 3] == {"numba mixed"}
-    assert methods[SettingsPrecision.MIXED, 1] == {"numba mixed"}
+    assert methods[Precision.AUTO, 1] == {"numba float64"}
+    assert methods[Precision.AUTO, 3] == {"numba mixed"}
+    assert methods[Precision.MIXED, 1] == {"numba mixed"}
 
 
 def test_missing_device_is_named_with_what_would_run() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from batchlp_cli import processes, worker
 from batchlp_cli.errors import WorkerCrash
 from batchlp_cli.processes import Ending, Outcome, Task, WorkerPool
 
@@ -333,3 +334,67 @@ def test_cancelling_what_is_done_changes_nothing() -> None:
         values.append((outcome.ending, outcome.value))
     pool.close()
     assert values == [(Ending.DONE, 1), (Ending.DONE, 2), (Ending.DONE, 3)]
+
+
+def test_tasks_begun_ahead_of_the_run_are_done_once_and_first() -> None:
+    """Each worker is at a task before the run asks its source for more, also where that task is too large for a pipe."""
+    pool = WorkerPool(FACTORY, 2)
+    begun = [Task("small", ("served", "small")), Task("large", ("echo", b"x" * (1 << 20))), Task("none", ("echo", 0))]
+    waiting = iter([Task(i, ("served", i)) for i in range(10)])
+    try:
+        pool.begin(begun)
+        outcomes = {o.key: o for o in pool.run(lambda slot, fresh: next(waiting, None))}
+    finally:
+        pool.close()
+    assert set(outcomes) == {"small", "large", *range(10)}, "there are two workers, so two tasks are begun"
+    assert all(o.ending is Ending.DONE for o in outcomes.values())
+    value = outcomes["small"].value
+    assert isinstance(value, tuple)
+    assert value[1] == ["small"]
+
+
+def test_a_begun_task_has_its_whole_deadline_and_is_blamed_like_any_other() -> None:
+    """The deadline counts from when the worker is there, however late the run looks; a crash costs the begun task alone."""
+    pool = WorkerPool(FACTORY, 2)
+    waiting = iter([Task(i, ("echo", i)) for i in range(5)])
+    try:
+        pool.begin([Task("late", ("sleep", 0.2), deadline=5.0), Task("deadly", ("kill", int(signal.SIGKILL)))])
+        time.sleep(0.5)
+        outcomes = {o.key: o for o in pool.run(lambda slot, fresh: next(waiting, None))}
+    finally:
+        pool.close()
+    assert outcomes["late"].ending is Ending.DONE
+    assert outcomes["deadly"].ending is Ending.CRASHED
+    assert [outcomes[i].value for i in range(5)] == list(range(5))
+
+
+def test_a_begun_task_survives_a_worker_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given to the next worker, as if it had not been begun."""
+    pool = WorkerPool(FACTORY, 1)
+    starts = []
+
+    def start(*arguments: object) -> object:
+        starts.append(arguments)
+        if len(starts) == 1:
+            raise OSError("out of processes")
+        return original(*arguments)  # type: ignore[arg-type]
+
+    original = worker.start_worker
+    monkeypatch.setattr(processes, "start_worker", start)
+    try:
+        pool.begin([Task("first", ("echo", 1))])
+        outcomes = run(pool, [Task("second", ("echo", 2))])
+    finally:
+        pool.close()
+    assert {key: o.value for key, o in outcomes.items()} == {"first": 1, "second": 2}
+    assert len(starts) == 2
+
+
+def test_begun_tasks_end_with_the_pool() -> None:
+    """A pool that is closed before its run leaves no worker behind."""
+    pool = WorkerPool(FACTORY, 2)
+    pool.begin([Task(k, ("sleep", 60)) for k in range(2)])
+    pids = [slot.process.pid for slot in pool._slots if slot.process is not None]
+    pool.close()
+    assert len(pids) == 2
+    assert wait_until_dead([pid for pid in pids if pid is not None])

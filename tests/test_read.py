@@ -326,7 +326,7 @@ def test_files_above_the_limit_are_refused(cache: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("compression", list(PACK))
 def test_decompression_of_odd_data(compression: Compression) -> None:
     """Joined members are one text; cut, damaged, mislabelled and excessive data are errors that name the compression."""
-    text = os.urandom(100_000) + SMALL.encode()
+    text = np.random.default_rng(0).bytes(100_000) + SMALL.encode()
     packed = PACK[compression](text)
 
     def refused(data: bytes, limit: int = 1 << 30) -> str:
@@ -411,3 +411,26 @@ def test_sample_files_are_read(reader: ModelReader) -> None:
     )
     sizes = {o.key: (o.lp.m, o.lp.n, o.lp.maximize) for o in outcomes if o.lp is not None}
     assert sizes == {0: (16, 64, False), 1: (2, 3, True)}
+
+
+def test_files_begun_early_are_read_like_the_others(cache: Path) -> None:
+    """What workers began before they were asked comes once, in its turn and with its errors; more than there are workers too."""
+    requests = [stdin_request(SMALL if key % 2 else "NAME t\nNONSENSE\n", key=key) for key in range(5)]
+    with ModelReader(SolveSettings(jobs=2), worker="worker_tasks:deadly_reader") as eager:
+        eager.begin([replace(request, name="deadly") if request.key == 1 else request for request in requests])
+        asked = [replace(request, name="deadly") if request.key == 1 else request for request in requests]
+        outcomes = list(eager.read(asked))
+    assert [o.key for o in outcomes] == [0, 1, 2, 3, 4]
+    assert [o.lp is not None for o in outcomes] == [False, False, False, True, False]
+    assert outcomes[1].error == "deadly: the reader crashed (SIGSEGV) on each of 2 tries"
+    assert "NONSENSE" in outcomes[0].error
+
+
+def test_files_begun_must_be_the_first_that_are_read(cache: Path) -> None:
+    """Another order would give outcomes that nobody asked for; it is an error of the caller."""
+    requests = [stdin_request(SMALL, key=key) for key in range(2)]
+    for asked in ([], requests[::-1]):
+        with ModelReader(SolveSettings(jobs=1)) as eager:
+            eager.begin(requests)
+            with pytest.raises(ValueError, match="not asked for in its turn"):
+                list(eager.read(asked))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from batchlp_cli.errors import UsageError
 from batchlp_cli.files.discover import Discovery, shard_inputs
-
-if TYPE_CHECKING:
-    from batchlp_cli.console import Talk
 
 
 def slurm_shard() -> tuple[int, int] | None:
@@ -29,11 +26,11 @@ def slurm_shard() -> tuple[int, int] | None:
     return position + 1, int(count)
 
 
-def own_part(discovery: Discovery, shard: tuple[int, int] | None, talk: Talk) -> Discovery:
-    """Returns the inputs of a shard (i, n), of None all, and says which part they are."""
+def own_part(discovery: Discovery, shard: tuple[int, int] | None) -> Discovery:
+    """Returns the inputs of a shard (i, n), of None all, with a note of which part they are."""
     if shard is None:
         return discovery
     i, n = shard
     part = shard_inputs(discovery, i, n)
-    talk.say(f"shard {i} of {n}: {len(part.inputs)} of {len(discovery.inputs)} inputs (--shard 1/1 takes all)")
-    return part
+    note = f"shard {i} of {n}: {len(part.inputs)} of {len(discovery.inputs)} inputs (--shard 1/1 takes all)"
+    return replace(part, notes=(note, *part.notes))

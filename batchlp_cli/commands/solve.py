@@ -24,7 +24,7 @@ from batchlp_cli.settings import BackendName, Device, Precision, Selection, Solu
 from batchlp_cli.status import DECIDED, Status
 
 if TYPE_CHECKING:
-    from batchlp_cli.run import RunOptions
+    from batchlp_cli.run_options import RunOptions
 
 EPILOG = """\b
 Examples:
@@ -111,26 +111,34 @@ def command(context: click.Context, /, **flags: Any) -> int:
     settings = solve_settings(flags)
     check_contradictions(flags)
     shard = flags["shard"] or slurm_shard()
-    # What follows loads array libraries; meanwhile the server of the worker processes loads its own.
-    from batchlp_cli.console import Talk
-    from batchlp_cli.inspection import inspect_inputs
-    from batchlp_cli.run import run
+    from batchlp_cli.files.read import ModelReader, ReadRequest  # loads numpy, as the server of the workers does meanwhile
 
     discovery, stdin, producer = discover_models(flags, settings)
-    talk = Talk(flags["format"], quiet=flags["quiet"], verbose=flags["verbose"])
     if producer is None:
-        discovery = own_part(discovery, shard, talk)
+        discovery = own_part(discovery, shard)
     elif shard is not None:
-        talk.say(f"shard {shard[0]} of {shard[1]}: every {shard[1]}th scenario from number {shard[0]} on (--shard 1/1 takes all)")
-    if flags["dry_run"]:
+        note = f"shard {shard[0]} of {shard[1]}: every {shard[1]}th scenario from number {shard[0]} on (--shard 1/1 takes all)"
+        discovery = replace(discovery, notes=(note, *discovery.notes))
+    with ModelReader(settings) as reader:
+        if not (flags["dry_run"] or flags["resume"] or flags["retry_failed"]):
+            reader.begin(ReadRequest.of(found, stdin) for found in discovery.readable)
+        # The rest is imported while the first files are read.
+        from batchlp_cli.console import Talk
+
+        talk = Talk(flags["format"], quiet=flags["quiet"], verbose=flags["verbose"])
+        if flags["dry_run"]:
+            from batchlp_cli.inspection import inspect_inputs
+
+            with talk:
+                inspected = inspect_inputs(discovery, settings, stdin, talk.listen, producer)
+                talk.show_inspection(inspected)
+            return inspected.exit_code
+        from batchlp_cli.run import run
+
+        options = replace(run_options(flags, settings, shard, stdin, started=context.obj), producer=producer)
         with talk:
-            found = inspect_inputs(discovery, settings, stdin, talk.listen, producer)
-            talk.show_inspection(found)
-        return found.exit_code
-    options = replace(run_options(flags, settings, shard, stdin, started=context.obj), producer=producer)
-    with talk:
-        report = run(discovery, options, talk.listen)
-        talk.finish(report, options.output)
+            report = run(discovery, options, talk.listen, reader)
+            talk.finish(report, options.output)
     code = int(str(report["exit_code"]))
     if code == NothingReadable.exit_code:
         raise NothingReadable("none of the inputs could be read as a linear program; the rows say why")
@@ -158,7 +166,7 @@ def run_options(
     flags: dict[str, Any], settings: SolveSettings, shard: tuple[int, int] | None, stdin: bytes | None, started: float
 ) -> RunOptions:
     """Returns the options of the run that the flags ask for."""
-    from batchlp_cli.run import RunOptions
+    from batchlp_cli.run_options import RunOptions
 
     return RunOptions(
         settings=settings,

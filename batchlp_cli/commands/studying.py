@@ -88,7 +88,7 @@ def run_command(name: str, flags: dict[str, Any], own: dict[str, Any], started: 
     )
     loudness = {"quiet": flags["quiet"], "verbose": flags["verbose"]}
     talk = Talk(flags["format"], **loudness, fields=layout.fields, headings=layout.headings, digits=8)
-    discovery = own_part(discovery, shard, talk)
+    discovery = own_part(discovery, shard)
     with talk:
         report = run_study(discovery, study, options, talk.listen)
         models, rows = plural(int(str(report["models"])), "model"), plural(int(str(report["rows"])), "row")

@@ -39,6 +39,11 @@ class Discovery:
     inputs: tuple[Input, ...]
     notes: tuple[str, ...] = ()
 
+    @property
+    def readable(self) -> list[Input]:
+        """The inputs to read: those without a problem, each file once."""
+        return [i for i in self.inputs if i.duplicate_of is None and not i.problem]
+
 
 def discover(paths: Sequence[str], *, input_format: ModelFormat | None = None) -> Discovery:
     """Returns one input for every model that the paths mention: files, folders, patterns, or - for stdin.

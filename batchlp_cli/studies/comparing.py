@@ -42,8 +42,7 @@ def group_batches(discovery: Discovery, stdin: bytes | None, settings: SolveSett
     """Yields (group, batch) of the inputs that can be read; raises NothingReadable where none can."""
     grouper = Grouper(settings.memory_bytes // 2)
     with ModelReader(settings) as reader:
-        wanted = (i for i in discovery.inputs if i.duplicate_of is None and not i.problem)
-        for outcome in reader.read(ReadRequest.of(i, stdin, None) for i in wanted):
+        for outcome in reader.read(ReadRequest.of(i, stdin, None) for i in discovery.readable):
             if outcome.lp is not None:
                 grouper.add(outcome.key, outcome.lp, outcome.matrix_digest)
     groups = grouper.take_batches()

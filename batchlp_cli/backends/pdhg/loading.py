@@ -11,8 +11,7 @@ import scipy.sparse as sp
 
 from batchlp_cli.backends.pdhg.kernels.base import Kernel, make_tile, set_numbers
 from batchlp_cli.backends.pdhg.numbers import numbers_of, scaled_numbers
-from batchlp_cli.backends.pdhg.parameters import KernelName, PdhgParameters
-from batchlp_cli.backends.pdhg.parameters import Precision as Arithmetic
+from batchlp_cli.backends.pdhg.parameters import Arithmetic, KernelName, PdhgParameters
 from batchlp_cli.backends.pdhg.scaling import ScalingParameters, scale_matrix
 from batchlp_cli.batch import Changes, LPBatch
 from batchlp_cli.errors import BackendMissing

@@ -25,7 +25,7 @@ class KernelName(StrEnum):
     TORCH = "torch"
 
 
-class Precision(StrEnum):
+class Arithmetic(StrEnum):
     """float64 throughout; or mixed: float32 first, and float64 from where float32 makes no more progress."""
 
     FLOAT64 = "float64"
@@ -45,7 +45,7 @@ class PdhgParameters:
 
     kernel: KernelName = KernelName.AUTO
     device: str = "cpu"
-    precision: Precision = Precision.FLOAT64
+    precision: Arithmetic = Arithmetic.FLOAT64
     lanes: int | None = None
     check_every: int = 50
     iteration_limit: int = 100_000

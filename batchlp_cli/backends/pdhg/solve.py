@@ -17,8 +17,7 @@ from batchlp_cli.backends.pdhg.course import Answer, Course, Entry, Feed
 from batchlp_cli.backends.pdhg.kernels.base import Kernel
 from batchlp_cli.backends.pdhg.lanes import Lanes
 from batchlp_cli.backends.pdhg.loading import LANE_ROW_BYTES, lane_row_bytes, load_kernel, parameters_of, rehearse
-from batchlp_cli.backends.pdhg.parameters import PdhgParameters
-from batchlp_cli.backends.pdhg.parameters import Precision as Arithmetic
+from batchlp_cli.backends.pdhg.parameters import Arithmetic, PdhgParameters
 from batchlp_cli.backends.pdhg.reduction import keep_whole
 from batchlp_cli.backends.pdhg.scaling import scale_matrix
 from batchlp_cli.backends.pdhg.states import WIDTHS

@@ -8,12 +8,15 @@ send vectors that the LP before had, so the LPs of a family share these too.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
+from threading import Thread
 from types import TracebackType
 from typing import Generic, TypeVar, cast
 
-from batchlp_cli.errors import ModelError
+from batchlp_cli.errors import ModelError, WorkerCrash
 from batchlp_cli.files.read.messages import VECTORS, Answer, Names, Numbers, ReadOutcome, ReadRequest, Work
 from batchlp_cli.files.read.spool import remove_leftovers, remove_spool, spool_folders
 from batchlp_cli.matrix import Csr
@@ -86,6 +89,8 @@ class ModelReader:
         self._matrices: Kept[Csr] = Kept(kept_bytes)
         self._names: Kept[Names] = Kept(kept_bytes)
         self._latest: dict[str, tuple[int, dict[str, Vector]]] = {}
+        self._begun: list[Work] = []
+        self._beginning: Thread | None = None
 
     def __enter__(self) -> ModelReader:
         return self
@@ -96,7 +101,29 @@ class ModelReader:
     def close(self) -> None:
         """Ends the workers at once and removes what they left; may be called twice and from any thread."""
         self._pool.close()
+        self._wait_for_beginning()
         remove_spool(self._spool)
+
+    def begin(self, requests: Iterable[ReadRequest]) -> None:
+        """Lets each worker begin its first file while the program gets ready; read() must be asked for these requests first."""
+        self._begun = [self._work(request) for request in islice(requests, self._settings.jobs)]
+        tasks = [self._task(work) for work in self._begun]
+        self._beginning = Thread(target=self._begin, args=(tasks,), name="first files")  # a start waits for the server's imports
+        self._beginning.start()
+
+    def _begin(self, tasks: Sequence[Task]) -> None:
+        with suppress(WorkerCrash):  # it comes again where the files are awaited
+            self._pool.begin(tasks)
+
+    def _wait_for_beginning(self) -> None:
+        if self._beginning is not None:
+            self._beginning.join()
+
+    def _work(self, request: ReadRequest) -> Work:
+        return Work(request, self._settings.max_file_bytes, self._spool, self._settings.negative_upper)
+
+    def _task(self, work: Work) -> Task:
+        return Task(work.request.key, work, deadline=self._settings.read_timeout)
 
     def read(self, requests: Iterable[ReadRequest]) -> Iterator[ReadOutcome]:
         """Yields one outcome for each request; requests are taken as workers have room.
@@ -116,7 +143,13 @@ class ModelReader:
     def _as_they_come(self, requests: Iterable[ReadRequest]) -> Iterator[ReadOutcome]:
         waiting = iter(requests)
         again: deque[Work] = deque()
-        works: dict[int, Work] = {}
+        works = {work.request.key: work for work in self._begun}
+        for work in self._begun:
+            request = next(waiting, None)
+            if request is None or request.key != work.request.key:
+                raise ValueError(f"{work.request.name} was begun but is not asked for in its turn")
+        self._begun = []
+        self._wait_for_beginning()
         crashes: Counter[int] = Counter()
 
         def next_task(slot: int, fresh: bool) -> Task | None:
@@ -126,9 +159,9 @@ class ModelReader:
                 request = next(waiting, None)
                 if request is None:
                     return None
-                work = Work(request, self._settings.max_file_bytes, self._spool, self._settings.negative_upper)
+                work = self._work(request)
             works[work.request.key] = work
-            return Task(work.request.key, work, deadline=self._settings.read_timeout)
+            return self._task(work)
 
         for outcome in self._pool.run(next_task):
             work = works.pop(cast(int, outcome.key))
