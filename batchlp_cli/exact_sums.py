@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from batchlp_cli.matrix import Csr
 from batchlp_cli.problem import Vector
 
 Dyadics = tuple[list[int], list[int]]
@@ -45,3 +46,37 @@ def float_at_most(value: Fraction) -> float:
 def float_at_least(value: Fraction) -> float:
     """Returns the smallest float64 that is not below the value, infinity where there is none."""
     return 0.0 - float_at_most(-value)
+
+
+def rounded_once(start: Vector, A: Csr, x: Vector) -> Vector:
+    """Returns start - A @ x, summed without rounding and rounded once at the end: [m] float64.
+
+    Where a product leaves the range of float64 the entry is not finite. Products are split into two numbers each [T. J. Dekker,
+    A floating-point technique for extending the available precision, Numerische Mathematik 18 (1971) 224-242].
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        high, low = _products(A.data, -x[A.indices])
+    terms, ends = np.stack([high, low], axis=1).ravel().tolist(), (2 * A.indptr).tolist()
+    rows = zip(start.tolist(), ends[:-1], ends[1:], strict=True)
+    return np.array([_sum([first, *terms[begin:end]]) for first, begin, end in rows], dtype=np.float64)
+
+
+def _sum(terms: list[float]) -> float:
+    try:
+        return math.fsum(terms)
+    except (OverflowError, ValueError):  # beyond the range of float64; infinities of both signs
+        return math.nan
+
+
+def _products(a: Vector, b: Vector) -> tuple[Vector, Vector]:
+    """Returns a * b, rounded, and what the rounding has left out, where that is not below the range of float64."""
+    product = a * b
+    (a1, a2), (b1, b2) = _halves(a), _halves(b)
+    return product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
+
+
+def _halves(a: Vector) -> tuple[Vector, Vector]:
+    """Returns numbers of at most 26 bits each with a = high + low."""
+    scaled = a * 134217729.0  # 2 ** 27 + 1
+    high = scaled - (scaled - a)
+    return high, a - high

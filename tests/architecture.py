@@ -136,7 +136,7 @@ ORDER: Mapping[str, Order] = {
         ("chunk",),
         ("sifting",),
         ("session", "sharing"),
-        ("rays", "screen"),
+        ("rays", "refinement", "screen"),
         ("engine",),
         ("moves",),
     ),

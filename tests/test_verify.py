@@ -401,6 +401,13 @@ def test_moved_inputs_are_found_again(folder: Path) -> None:
     assert {row["check"] for row in rows_of(done)} == {"holds", "none"}, done.stderr.decode()
 
 
+def test_rows_on_stdin_have_a_limit(tmp_path: Path) -> None:
+    """More bytes than --max-file-size are refused with what to do, not kept in memory without end."""
+    done = batchlp("verify", "-", "--max-file-size", "1M", stdin=b"x" * ((1 << 20) + 1), cwd=tmp_path)
+    assert done.returncode == 2
+    assert b"more than 1048576 bytes; raise --max-file-size" in done.stderr
+
+
 @pytest.mark.slow
 def test_command_line(folder: Path) -> None:
     """Exit codes, the three forms of output, rows on stdin, and PATHS whose inputs have no row."""

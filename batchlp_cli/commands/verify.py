@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from batchlp_cli.commands.options import Size, option, output_options, solve_settings
-from batchlp_cli.errors import NothingReadable
+from batchlp_cli.errors import NothingReadable, UsageError
 from batchlp_cli.files.discover import discover
 from batchlp_cli.files.inputs import ModelFormat
 from batchlp_cli.settings import NegativeUpper
@@ -71,7 +71,7 @@ def command(run: Path, paths: tuple[str, ...], **flags: Any) -> int:
     from batchlp_cli.report.checks import CHECK_FIELDS
     from batchlp_cli.verification import VerifyOptions, settings_of_run, verify_run
 
-    rows = _load(run)
+    rows = _load(run, settings.max_file_bytes)
     options = VerifyOptions(
         settings=settings_of_run(rows, settings, tol=flags["tol"], negative_upper=flags["negative_upper"]),
         exact=flags["exact"],
@@ -89,10 +89,16 @@ def command(run: Path, paths: tuple[str, ...], **flags: Any) -> int:
     return totals.exit_code
 
 
-def _load(run: Path) -> RunRows:
+def _load(run: Path, most_bytes: int) -> RunRows:
+    """Returns the rows of a run folder, or those on stdin; raises UsageError where these are more than so many bytes."""
     from batchlp_cli.files.run_rows import load_run, rows_of_stream
 
-    return rows_of_stream(sys.stdin.buffer.read(), Path()) if str(run) == "-" else load_run(run)
+    if str(run) != "-":
+        return load_run(run)
+    data = sys.stdin.buffer.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise UsageError(f"the rows on stdin are more than {most_bytes} bytes; raise --max-file-size, or name the run folder")
+    return rows_of_stream(data, Path())
 
 
 def _expected(paths: tuple[str, ...], input_format: str | None) -> tuple[tuple[str, str], ...]:

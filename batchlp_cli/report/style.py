@@ -50,6 +50,8 @@ footer { margin-top: 3rem; color: var(--faint); font-size: .85rem; }
   h2, h3 { break-after: avoid; }
   tr, .tiles, .look li { break-inside: avoid; }
   thead { display: table-header-group; }
+  caption, thead { break-after: avoid; }
+  tbody tr:nth-child(-n+3), tbody tr:last-child { break-before: avoid; }
   .scroll { overflow: visible; }
   .tiles li { background: #fff; }
   svg.figure { max-width: 17cm; }

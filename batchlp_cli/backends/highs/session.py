@@ -15,6 +15,7 @@ import numpy as np
 from batchlp_cli.backends.highs import rays
 from batchlp_cli.backends.highs.engine import SMALLEST_COEFFICIENT, Effort, Engine, ModelStatus, Optimal, Refused
 from batchlp_cli.backends.highs.moves import Moves
+from batchlp_cli.backends.highs.refinement import refine
 from batchlp_cli.backends.highs.screen import decide_without_solver, left_to_solver
 from batchlp_cli.batch import VECTOR_FIELDS, Changes
 from batchlp_cli.problem import LinearProgram, Vector, with_parts
@@ -99,7 +100,7 @@ class Session:
         else:
             claim = decide_without_solver(lp) or self._solve(lp, mode, settings, started)
         if want_basis and self._engine.has_basis and claim.status is Status.OPTIMAL:
-            claim = replace(claim, basis=self._engine.basis())
+            claim = replace(claim, basis=claim.basis or self._engine.basis())
         method = claim.method or "no solver"
         message = "; ".join(text for text in (claim.message, self._note) if text)
         return replace(claim, seconds=time.perf_counter() - started, backend="highs", method=method, message=message)
@@ -151,7 +152,16 @@ class Session:
             iterations += self._engine.iterations
             if status in _DECIDED:
                 break
-        return replace(self._claim(lp, status, deadline), iterations=iterations, method=str(mode))
+        claim = replace(self._claim(lp, status, deadline), iterations=iterations, method=str(mode))
+        return self._refined(lp, claim, settings, deadline) if mode is Mode.CAREFUL else claim
+
+    def _refined(self, lp: LinearProgram, claim: Solution, settings: SolveSettings, deadline: float) -> Solution:
+        """Returns a careful optimum, corrected where it does not meet the referee's tolerance with a tenth to spare."""
+        basis = self._engine.basis() if claim.status is Status.OPTIMAL else None
+        if basis is None:
+            return claim
+        left = None if settings.iteration_limit is None else max(settings.iteration_limit - claim.iterations, 0)
+        return refine(lp, claim, basis, settings.tol / 10, deadline=deadline, iterations=left)
 
     def _cross_over(self, lp: LinearProgram, start: Solution, settings: SolveSettings, started: float) -> Solution:
         """Tells HiGHS the member and lets it go from the start to a basic solution."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from batchlp_cli.report.figures.canvas import (
     FAINT,
@@ -75,7 +76,9 @@ def draw_pairs(labels: Sequence[str], times: Sequence[Sequence[float]], key: str
 
 
 def _looks(count: int) -> list[Look]:
-    return [LOOKS[k % len(LOOKS)] for k in range(count)]
+    """Returns a look for each series; where colours come again, they have another dash."""
+    size = len(LOOKS)
+    return [replace(LOOKS[k % size], dash=LOOKS[(k + k // size) % size].dash) for k in range(count)]
 
 
 def _short(label: str) -> str:
