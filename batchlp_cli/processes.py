@@ -192,9 +192,8 @@ class WorkerPool:
 
     def prepare(self, count: int) -> None:
         """Starts up to `count` workers ahead of their first tasks. Not while a run is under way, but from any thread."""
-        for slot in self._slots[:count]:
-            if slot.process is None and not self._closed:
-                self._start(slot)
+        for slot in [slot for slot in self._slots[:count] if slot.process is None]:
+            self._start(slot)
 
     def close(self) -> None:
         """Kills all workers at once; may be called twice and from any thread, and ends a run() in another thread."""
@@ -223,6 +222,9 @@ class WorkerPool:
     def _cancel(self) -> None:
         """Ends the tasks that were cancelled; a worker that has one of them only ahead goes on until it begins it."""
         for key in list(self._cancelled):
+            for task in [task for task in self._returned if task.key == key]:  # its worker ended before it began
+                self._returned.remove(task)
+                self._outcomes.append(Outcome(key, Ending.CANCELLED, None, "", -1, 0.0))
             holders = [slot for slot in self._slots if any(task.key == key for task in slot.queue)]
             if all(slot.sent and slot.queue[0].key == key for slot in holders):
                 self._cancelled.discard(key)
@@ -289,8 +291,7 @@ class WorkerPool:
             self._started(slot, pickle.loads(message))
         else:
             done, value, seconds = pickle.loads(message)
-            slot.quick = seconds < QUICK_SECONDS
-            task = slot.finish()
+            slot.quick, task = seconds < QUICK_SECONDS, slot.finish()
             ending, text = (Ending.DONE, "") if done else (Ending.RAISED, value)
             self._outcomes.append(Outcome(task.key, ending, value if done else None, text, slot.index, seconds))
             slot.send()

@@ -99,7 +99,7 @@ ORDER: Mapping[str, Order] = {
     ),
     "files.read": (("__init__", "worker"), ("lp_format",), ("spool", "messages")),
     "backends": (("__init__",), ("auto",), ("highs", "pdhg"), ("base",)),
-    "backends.auto": (("__init__",), ("together",), ("joint",), ("steering",), ("rates",), ("cost", "policy", "stint")),
+    "backends.auto": (("__init__",), ("together",), ("joint",), ("steering",), ("books", "rates"), ("cost", "policy", "stint")),
     "backends.pdhg": (
         ("__init__",),
         ("solve",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import threading
 import time
@@ -21,6 +22,7 @@ from batchlp_cli.backends.auto.policy import (
     Stage,
     breaks_promise,
     cost_in_lanes,
+    is_called_back,
     is_hopeless,
     may_pay,
     race_is_due,
@@ -29,6 +31,7 @@ from batchlp_cli.backends.auto.policy import (
 from batchlp_cli.backends.auto.rates import Memory, Rates, rates_path
 from batchlp_cli.backends.auto.steering import Steering
 from batchlp_cli.backends.auto.together import AutoBackend, LanesFirst
+from batchlp_cli.backends.highs.course import Course
 from batchlp_cli.backends.highs.pool import HighsBackend
 from batchlp_cli.backends.pdhg import loading
 from batchlp_cli.backends.pdhg.kernels.base import Tile
@@ -38,8 +41,9 @@ from batchlp_cli.backends.pdhg.solve import PdhgBackend
 from batchlp_cli.batch import LPBatch
 from batchlp_cli.cache import VARIABLE
 from batchlp_cli.errors import BackendMissing
+from batchlp_cli.processes import Ending, Outcome
 from batchlp_cli.settings import SolveSettings
-from batchlp_cli.solution import DECIDED, Status
+from batchlp_cli.solution import DECIDED, Solution, Status
 from tests.conformance import judge, optimal_by_construction, scenario_batch, solve_all
 from tests.highs_faults import DAWDLES, HANGS
 
@@ -114,6 +118,17 @@ def test_broken_promise_is_seen_only_after_its_time() -> None:
     assert not breaks_promise(P, rest, seconds=2.0, tiles=2, solved=100, expected=1.0)
 
 
+def test_only_members_with_long_left_to_do_are_called_back() -> None:
+    """By the measured time of a member where it is known and not over yet, else as long again; not where lanes take longer."""
+    guessed, measured = Rest(100, 0.1, 2, measured=False), Rest(100, 3.0, 2)
+    assert not is_called_back(P, guessed, seconds=0.2, lanes=0.01)
+    assert is_called_back(P, guessed, seconds=0.3, lanes=0.01)
+    assert not is_called_back(P, guessed, seconds=0.3, lanes=0.3)
+    assert is_called_back(P, measured, seconds=0.1, lanes=0.01)
+    assert not is_called_back(P, measured, seconds=2.9, lanes=0.01)
+    assert is_called_back(P, measured, seconds=3.1, lanes=0.01)
+
+
 def test_race_is_sooner_on_an_idle_core() -> None:
     """An idle core races after a second, a busy one after ten."""
     assert race_is_due(P, 1.5, idle=True)
@@ -173,6 +188,57 @@ def test_lanes_take_over_a_batch_and_lose_nobody() -> None:
     assert sum(c.backend == "pdhg" for c in claims) > 75
     assert "lanes" in backend.choices()[0]
     backend.close()
+
+
+def test_lanes_that_have_won_also_get_what_highs_is_long_at() -> None:
+    """Members at which HiGHS hangs are called back once lanes take the rest: nobody is lost, no crash is told, words say it."""
+    scenarios = scenario_batch(5, 60)
+    offsets = [0.0, HANGS, HANGS, *[DAWDLES] * 57]
+    batch = LPBatch.of([replace(scenarios.member(i), offset=offsets[i]) for i in range(60)])
+    backend = AutoBackend(2, parameters=replace(LANES_TAKE_ALL, long=0.0))
+    backend._highs.close()
+    backend._highs = HighsBackend(2, worker="tests.highs_faults:make_faulty_handler")
+    started = time.monotonic()
+    claims = solve_all(backend, batch)
+    assert time.monotonic() - started < 60
+    judge(batch, claims)
+    assert [claims[i].backend for i in (1, 2)] == ["pdhg", "pdhg"]
+    assert not claims[1].earlier
+    assert "lanes take the rest" in backend.choices()[0]
+    assert re.search("also [12] that HiGHS had for up to", backend.choices()[0])
+    backend.close()
+
+
+@pytest.mark.parametrize("ending", [Ending.CANCELLED, Ending.DONE])
+def test_member_called_back_waits_again_unless_it_was_done(ending: Ending) -> None:
+    """A cancelled member is the first to be withdrawn and the last that HiGHS takes; one that came to an answer is over."""
+    batch = scenario_batch(5, 4)
+    course = Course(0, batch, SolveSettings(), None, False)
+    task = course.next_task(0, True)
+    assert task is not None
+    assert (task.key, course.waiting) == ((0, 0), 3)
+    course.call_back(0)
+    claim = Solution(Status.OPTIMAL)
+    came = course.take_in(Outcome(task.key, ending, claim if ending is Ending.DONE else None, "", 0, 0.1))
+    if ending is Ending.DONE:
+        assert came == (0, claim)
+        assert [course.withdraw() for _ in range(4)] == [3, 2, 1, None]
+        return
+    assert came is None
+    assert (course.waiting, course.has_waiting) == (4, True)
+    assert [course.withdraw() for _ in range(5)] == [0, 3, 2, 1, None]
+
+
+def test_member_called_back_goes_to_highs_last_where_lanes_leave_it() -> None:
+    """Every member is given out once more at most, and none is lost."""
+    course = Course(0, scenario_batch(5, 3), SolveSettings(), None, False)
+    first = course.next_task(0, True)
+    assert first is not None
+    course.call_back(0)
+    course.take_in(Outcome(first.key, Ending.CANCELLED, None, "", 0, 0.1))
+    keys = [task.key for slot in range(5) if (task := course.next_task(slot, True)) is not None]
+    assert keys == [(0, 1), (0, 2), (0, 0)]
+    assert not course.has_waiting
 
 
 def test_what_lanes_give_up_goes_to_highs_with_both_attempts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -323,6 +323,30 @@ def test_cancelled_task_ends_at_once_and_alone() -> None:
     assert endings == {"warm": Ending.DONE, "long": Ending.CANCELLED, "next": Ending.DONE}
 
 
+def test_task_given_ahead_is_cancelled_with_the_worker_it_waited_for() -> None:
+    """A cancelled task that no worker has begun doesn't come back to life when the worker before it is ended."""
+    pool = WorkerPool(FACTORY, 1)
+    tasks = iter(
+        [Task("warm", ("echo", 0)), Task("long", ("sleep", 60)), Task("ahead", ("sleep", 60)), Task("last", ("echo", 1))]
+    )
+
+    def cancel() -> None:
+        pool.cancel("ahead")
+        time.sleep(0.5)
+        pool.cancel("long")
+
+    timer = threading.Timer(1.0, cancel)
+    started = time.monotonic()
+    endings = {}
+    for outcome in pool.run(lambda slot, fresh: next(tasks, None)):
+        if outcome.key == "warm":
+            timer.start()
+        endings[outcome.key] = outcome.ending
+    pool.close()
+    assert time.monotonic() - started < 20
+    assert endings == {"warm": Ending.DONE, "long": Ending.CANCELLED, "ahead": Ending.CANCELLED, "last": Ending.DONE}
+
+
 def test_cancelling_what_is_done_changes_nothing() -> None:
     """A key that is cancelled after its task has ended doesn't touch a later task of the same key."""
     pool = WorkerPool(FACTORY, 1)

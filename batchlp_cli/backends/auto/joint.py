@@ -1,7 +1,8 @@
 """One call of the backend: the books of who has which member, and the threads that work on them.
 
 HiGHS sessions run on one thread, lanes in stints on another; both put claims on one queue. A member may be on both sides: the
-first answer counts and ends the other. What lanes give up goes on in HiGHS, and the claim then lists both.
+first answer counts and ends the other. What lanes give up goes on in HiGHS, and the claim then lists both. Once lanes take the
+rest of a batch, members that would hold up a core in HiGHS for long are called back, and wait for lanes like the others.
 """
 
 from __future__ import annotations
@@ -168,6 +169,13 @@ class Joint:
         self._steering.handed.add(k)
         self.start_highs()
         self.highs.wake()
+
+    def call_back(self, k: int, member: int) -> bool:
+        """Takes a member away from its HiGHS worker and lets it wait again; tells whether it may: not if lanes have or had it."""
+        if not self.is_open(k, member) or (k, member) in self._earlier or self._lanes_have(k, member):
+            return False
+        self.highs.call_back(k, member)
+        return True
 
     def is_open(self, k: int, member: int) -> bool:
         """Tells whether a member has no answer yet."""

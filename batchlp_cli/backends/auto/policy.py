@@ -27,7 +27,7 @@ class PolicyParameters:
     """Constants of the choice; seconds unless said otherwise.
 
     least_members: members of a batch that lanes are tried for (default 8). worth: what the rest of a batch must take HiGHS
-    for lanes to be loaded, which takes a core 0.4 s (default 1.2). worth_loaded: what it must take for lanes that are
+    for lanes to be loaded, which takes a core 0.3 to 0.4 s (default 0.8). worth_loaded: what it must take for lanes that are
     loaded to be tried (default 0.3). least_iterations: a member takes no
     fewer in lanes, as a rule (default 200: the medians of our tables lie above). probe_members: lanes of a probe (default 8).
     probe_share: of the time that the rest would take HiGHS, what a probe may take (default 0.06), but at least least_probe
@@ -36,11 +36,12 @@ class PolicyParameters:
     settling: how much faster members may become than the first of either kind (default 1.5).
     clearly: ratio of costs from which one side takes all (default 1.2). race_after: time in HiGHS after which an idle core
     races a member (default 1). patience: time after which a busy core does (default 10). late: ratio to what was predicted
-    at which lanes have broken their promise (default 1.5).
+    at which lanes have broken their promise (default 1.5). long: what a member must have left to do in HiGHS for it to be called
+    back once lanes take the rest (default 0.25): a worker is ended by that, and takes about 0.1 to come back if it is needed.
     """
 
     least_members: int = 8
-    worth: float = 1.2
+    worth: float = 0.8
     worth_loaded: float = 0.3
     least_iterations: int = 200
     probe_members: int = 8
@@ -53,6 +54,7 @@ class PolicyParameters:
     race_after: float = 1.0
     patience: float = 10.0
     late: float = 1.5
+    long: float = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,16 @@ def breaks_promise(p: PolicyParameters, rest: Rest, seconds: float, tiles: int, 
     if seconds < p.late * expected:
         return False
     return seconds * tiles > p.late * max(solved, 1) * rest.highs
+
+
+def is_called_back(p: PolicyParameters, rest: Rest, seconds: float, lanes: float) -> bool:
+    """Tells whether lanes that take the rest of a batch also take a member that HiGHS has had for so many seconds.
+
+    lanes: seconds a member in lanes. What HiGHS has left to do is what is missing to its measured time; where there is none, or
+    the member has taken longer, as long again as it has taken.
+    """
+    left = rest.highs - seconds if rest.measured and seconds < rest.highs else seconds
+    return left > max(p.long, lanes * p.clearly)
 
 
 def race_is_due(p: PolicyParameters, seconds: float, idle: bool) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
 
+from batchlp_cli.backends.auto.books import Books
 from batchlp_cli.backends.auto.cost import Profile
 from batchlp_cli.backends.auto.policy import (
     PolicyParameters,
@@ -14,6 +14,7 @@ from batchlp_cli.backends.auto.policy import (
     Stage,
     breaks_promise,
     cost_in_lanes,
+    is_called_back,
     is_hopeless,
     may_pay,
     race_is_due,
@@ -21,48 +22,12 @@ from batchlp_cli.backends.auto.policy import (
 )
 from batchlp_cli.backends.auto.rates import Rates
 from batchlp_cli.backends.auto.stint import Purpose, Stint
-from batchlp_cli.backends.highs.pool import HighsBackend
-from batchlp_cli.batch import LPBatch
 from batchlp_cli.solution import Solution
-
-if TYPE_CHECKING:
-    from batchlp_cli.backends.pdhg.solve import PdhgBackend
 
 LEAST_SOLVED = 32
 """Members that lanes must have solved for their rate to be kept in the place of a probe's."""
 
 TICK = 0.05  # seconds between two looks at what could be done better
-
-
-class Books(Protocol):
-    """What steering sees of a call, and what it may ask for."""
-
-    batches: Sequence[LPBatch]
-    jobs: int
-    highs: HighsBackend
-    lanes: PdhgBackend | None
-    stint: Stint | None
-
-    @property
-    def loading(self) -> bool:
-        """Tells whether the lanes are being loaded."""
-        ...
-
-    def load_lanes(self) -> None:
-        """Begins to load the lanes, beside what HiGHS does."""
-        ...
-
-    def start_stint(self, stint: Stint) -> None:
-        """Starts lanes on what a stint gives them."""
-        ...
-
-    def stop_stint(self) -> None:
-        """Lets lanes end at their next check."""
-        ...
-
-    def hand_over(self, k: int, member: int) -> None:
-        """Gives a member to HiGHS, before all that wait there."""
-        ...
 
 
 class Steering:
@@ -80,6 +45,7 @@ class Steering:
         self._costs = {k: rates.lanes for k, rates in enumerate(self._recalled) if rates is not None and rates.same_matrix}
         self._measured: set[int] = set()  # batches whose cost was measured in this call
         self._raced: set[tuple[int, int]] = set()
+        self._longest: dict[int, float] = {}  # batches taken over -> seconds that HiGHS had a member which was called back
         self._pending: Iterator[int] = iter(())
         self._looked = 0.0
         self.words = [""] * len(books.batches)
@@ -113,6 +79,8 @@ class Steering:
             if stint is not None:
                 self._books.start_stint(stint)
         self._share()
+        if self._books.stint is not None:
+            self._call_back(self._books.stint)
 
     def stint_ended(self, stint: Stint) -> None:
         """Takes in what a stint has shown."""
@@ -162,11 +130,15 @@ class Steering:
             return Rest(course.waiting, recalled.highs, jobs)
         if course.has_both_modes and course.seconds_a_member is not None:
             return Rest(course.waiting, course.seconds_a_member / self._parameters.settling, jobs, measured=False)
+        longest = max((seconds for _, seconds in self._at_work(k)), default=0.0)
+        guess = max(longest, self._longest.get(k, 0.0), course.seconds_a_member or 0.0) / self._parameters.warming
+        return Rest(course.waiting, guess, jobs, measured=False)
+
+    def _at_work(self, k: int) -> list[tuple[range, float]]:
+        """Returns the members that HiGHS workers have, alone or in chunks, with the seconds that they may have worked on them."""
         now = time.perf_counter()
         ready = self._books.highs.ready_since or now  # workers that still start take longer than a small batch
-        longest = max((now - max(when, ready) for _, when in course.at_work()), default=0.0)
-        guess = max(longest, course.seconds_a_member or 0.0) / self._parameters.warming
-        return Rest(course.waiting, guess, jobs, measured=False)
+        return [(members, now - max(when, ready)) for members, when in self._books.highs.courses[k].at_work()]
 
     def _next_batch(self) -> Stint | None:
         """Returns the stint for the next batch where lanes take all."""
@@ -284,6 +256,19 @@ class Steering:
         if lanes is not None and stint.waiting and (tiles > lanes.tiles_at_work or not stint.grown):
             stint.grown = True
             lanes.grow(tiles)
+
+    def _call_back(self, stint: Stint) -> None:
+        """Lets lanes that have just taken over a batch also have the members at which HiGHS would still be long."""
+        k, p = stint.k, self._parameters
+        new = stint.purpose is Purpose.WORK and self._stages[k] is Stage.LANES and k not in self._longest
+        if self.lanes_first or not new or not stint.waiting or self._books.lanes is None:
+            return
+        rest, alone = self._rest(k), [(members[0], seconds) for members, seconds in self._at_work(k) if len(members) == 1]
+        slow = [(member, seconds) for member, seconds in alone if is_called_back(p, rest, seconds, self._costs[k])]
+        came = [seconds for member, seconds in slow if self._books.call_back(k, member)]
+        self._longest[k] = max(came, default=0.0)
+        if came:
+            self.words[k] += f", also {len(came)} that HiGHS had for up to {max(came):.3g} s"
 
     def _time_of(self, k: int, tiles: int) -> float:
         """Returns the seconds in which a first round of members should be through the lanes."""

@@ -129,8 +129,12 @@ class Convoy:
         """Tells whether a member (None: any) that was given back still waits."""
         return self.course.has_returned(member)
 
+    def call_back(self, member: int) -> None:
+        """Lets a member that is out wait again once its work is cancelled, as `Course.call_back` does; none of a chunk."""
+        self.course.call_back(member)
+
     def retract(self, member: int) -> None:
-        """Takes a member away again that was given back and still waits."""
+        """Takes a member away again, as `Course.retract` does."""
         self.course.retract(member)
 
     def at_work(self) -> list[tuple[range, float]]:

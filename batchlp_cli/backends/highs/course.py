@@ -43,10 +43,12 @@ class Course:
         self._waiting = range(len(batch))  # taken from both ends
         self._lock = threading.Lock()  # of those that wait
         self._returned: deque[int] = deque()  # given back: next in turn, and not to be withdrawn
+        self._late: deque[int] = deque()  # called back: last in turn, and first to be withdrawn
         self._given: dict[int, tuple[int, Mode, float]] = {}  # member -> (worker slot, mode, when) while it is out
         self._load: Counter[int] = Counter()  # members out by worker slot
         self._holders: set[int] = set()  # worker slots that were sent the opening
         self._crashes: Counter[int] = Counter()
+        self._called_back: set[int] = set()  # members that are out and shall wait again once their work is cancelled
         self._trial = ModeTrial()
         if settings.cutoff is not None and basis is not None and self._fixed is None:
             self._trial.decided = Mode.WARM  # a start with presolve does not stop at a cutoff
@@ -73,27 +75,33 @@ class Course:
     @property
     def has_waiting(self) -> bool:
         """Tells whether members wait to be given out."""
-        return bool(self._returned or self._waiting)
+        return bool(self._returned or self._waiting or self._late)
 
     @property
     def waiting(self) -> int:
         """Number of members that wait to be given out and could be withdrawn."""
-        return len(self._waiting)
+        return len(self._waiting) + len(self._late)
 
     def _next_member(self) -> int | None:
         with suppress(IndexError):
             return self._returned.popleft()
         with self._lock:
             first, self._waiting = self._waiting[:1], self._waiting[1:]
-        return first[0] if first else None
+        if first:
+            return first[0]
+        with suppress(IndexError):
+            return self._late.popleft()
+        return None
 
     def withdraw(self) -> int | None:
         """Takes a member from the end of those that wait, for whoever else solves it; None where none waits. From any thread."""
+        with suppress(IndexError):
+            return self._late.pop()
         last = self.withdraw_many(1)
         return last[0] if last else None
 
     def withdraw_many(self, most: int) -> range:
-        """Takes members from the end of those that wait, ascending; fewer where fewer wait. From any thread."""
+        """Takes members from the end of those that have not been out yet, ascending; fewer where fewer wait. From any thread."""
         with self._lock:
             kept = max(0, len(self._waiting) - most)
             self._waiting, taken = self._waiting[:kept], self._waiting[kept:]
@@ -107,8 +115,13 @@ class Course:
         """Tells whether a member (None: any) that was given back still waits. From any thread."""
         return bool(self._returned) if member is None else member in list(self._returned)
 
+    def call_back(self, member: int) -> None:
+        """Lets a member that is out wait again, as soon as its work is cancelled. From any thread."""
+        self._called_back.add(member)
+
     def retract(self, member: int) -> None:
-        """Takes a member away again that was given back and still waits. From any thread."""
+        """Takes a member away again that was given back and still waits, or was to wait. From any thread."""
+        self._called_back.discard(member)
         with suppress(ValueError):
             self._returned.remove(member)
 
@@ -158,13 +171,17 @@ class Course:
         return limit + max(GRACE[0], GRACE[1] * limit) + LOADING * self._batch.base.nnz
 
     def take_in(self, outcome: Outcome) -> tuple[int, Solution] | None:
-        """Returns the member and its claim, or None where the member has to be tried again."""
+        """Returns the member and its claim, or None where it waits again or nobody asks for it any more."""
         _, member = cast(tuple[int, int], outcome.key)
         slot, mode, _ = self._given.pop(member)
         self._load[slot] -= 1
+        called_back = member in self._called_back
+        self._called_back.discard(member)
         if outcome.ending is Ending.CANCELLED:
             if self._fixed is None:
                 self._trial.record(mode)
+            if called_back:
+                self._late.append(member)
             return None
         claim = self._claim(member, mode, outcome)
         if self._fixed is None:

@@ -111,6 +111,11 @@ class HighsBackend:
         """Stops the work at a member of the run's batch k; from any thread."""
         self._pool.cancel((self._first + k, member))
 
+    def call_back(self, k: int, member: int) -> None:
+        """Stops the work at a member of the run's batch k, which then waits as if it had not begun; from any thread."""
+        self.courses[k].call_back(member)
+        self.cancel(k, member)
+
     def wake(self) -> None:
         """Makes the run ask its reins again; from any thread."""
         self._pool.wake()
