@@ -16,7 +16,7 @@ import pytest
 from tests.command import batchlp, command_line, environment, rows_in, rows_of
 
 SMALL = "NAME t\nROWS\n N cost\n G r1\nCOLUMNS\n x cost 1 r1 1\n y cost 2 r1 1\nRHS\n rhs r1 3\nENDATA\n"
-MANY = 400
+MANY = 1500  # so many that a run is not over before a signal reaches it, also on a busy machine
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def models(tmp_path: Path) -> Path:
     folder = tmp_path / "models"
     folder.mkdir()
     for i in range(MANY):
-        (folder / f"m{i:03d}.mps").write_text(SMALL.replace("r1 3", f"r1 {i}"))
+        (folder / f"m{i:04d}.mps").write_text(SMALL.replace("r1 3", f"r1 {i}"))
     return folder
 
 
@@ -47,7 +47,7 @@ def check_complete(models: Path, out: Path) -> None:
     rows = rows_in(out)
     assert sorted(str(r["name"]) for r in rows) == sorted(p.name for p in models.iterdir())
     for row in rows:
-        assert row["objective"] == float(str(row["name"])[1:4])
+        assert row["objective"] == float(str(row["name"])[1:5])
         assert "Optimal" in (out / str(row["solution"])).read_text()
     stray = [p for p in out.rglob("*") if p.is_file() and p.suffix not in {".sol", ".jsonl", ".json"} and p.name != ".lock"]
     assert stray == []
@@ -100,13 +100,13 @@ def test_a_changed_file_is_solved_again_on_resume(models: Path, tmp_path: Path) 
     """--resume compares bytes: a changed input gets a new row in place of the old one, the others are not solved again."""
     out = tmp_path / "out"
     batchlp("solve", models, "-o", out)
-    (models / "m000.mps").write_text(SMALL.replace("r1 3", "r1 77"))
+    (models / "m0000.mps").write_text(SMALL.replace("r1 3", "r1 77"))
     before = {str(r["name"]): r for r in rows_in(out)}
     batchlp("solve", models, "-o", out, "--resume")
     after = {str(r["name"]): r for r in rows_in(out)}
     assert len(after) == MANY == len(rows_in(out))
-    assert after.pop("m000.mps")["objective"] == 77.0
-    before.pop("m000.mps")
+    assert after.pop("m0000.mps")["objective"] == 77.0
+    before.pop("m0000.mps")
     assert after == before
 
 
