@@ -62,6 +62,10 @@ def test_lanes_are_not_tried_where_they_cannot_pay() -> None:
     short = Rest(100, 2 * (P.worth + P.worth_loaded) / 200, 2)
     assert may_pay(P, short, iteration=0.0, loaded=True)[0]
     assert not may_pay(P, short, iteration=0.0)[0]
+    saves = Rest(100, 2 * P.worth * 1.5 / 100, 2)  # half as long again as it is worth
+    assert may_pay(P, saves, iteration=0.3 * saves.highs / P.least_iterations)[0]
+    assert not may_pay(P, saves, iteration=0.4 * saves.highs / P.least_iterations)[0]
+    assert "at best" in may_pay(P, saves, iteration=0.4 * saves.highs / P.least_iterations)[1]
 
 
 @pytest.mark.parametrize(
@@ -88,16 +92,17 @@ def test_probe_is_charged_its_mean_member() -> None:
     least, even = cost_in_lanes(P, 8.0, 8, [100] * 8, 100)
     assert least == even == pytest.approx(1.0 / P.widening)
     assert cost_in_lanes(P, 8.0, 8, [100] * 7 + [1500], 1500)[1] == pytest.approx(even * 275 / 1500)
-    assert math.isinf(cost_in_lanes(P, 8.0, 8, [100] * 3, 100)[1])
+    assert math.isinf(cost_in_lanes(P, 8.0, 8, [100] * 1, 100)[1])
     assert math.isinf(cost_in_lanes(P, 8.0, 0, [], 0)[1])
 
 
 def test_probe_under_way_is_charged_what_its_open_members_have_taken() -> None:
-    """A member without an answer counts as it stands for the least cost, and twice that for the likely one."""
+    """A member without an answer counts as it stands for the least cost, twice that or more for the likely one."""
     least, likely = cost_in_lanes(P, 8.0, 8, [100] * 4, 200)
     of_one = 8.0 / 200 / 8 / P.widening
     assert least == pytest.approx((4 * 100 + 4 * 200) / 8 * of_one)
     assert likely == pytest.approx((4 * 100 + 4 * 400) / 8 * of_one)
+    assert cost_in_lanes(P, 8.0, 8, [100] * 2, 200)[1] == pytest.approx((2 * 100 + 6 * 800) / 8 * of_one)
     least, likely = cost_in_lanes(P, 8.0, 8, [], 200)
     assert least == pytest.approx(200 * of_one)
     assert math.isinf(likely)

@@ -56,7 +56,7 @@ class Joint:
         self.starts = [warm_start] * len(batches)
         self.stint: Stint | None = None
         self._load_lanes = load_lanes
-        self._events: SimpleQueue[Claimed | Stint | BaseException] = SimpleQueue()
+        self._events: SimpleQueue[Claimed | Stint | BaseException | None] = SimpleQueue()  # None: lanes are loaded
         self._open = [np.ones(len(batch), dtype=np.bool_) for batch in batches]
         self._left = sum(map(len, batches))
         self._earlier: defaultdict[tuple[int, int], tuple[Solution, ...]] = defaultdict(tuple)
@@ -91,7 +91,9 @@ class Joint:
                     continue
                 if isinstance(event, BaseException):
                     raise event
-                if isinstance(event, Stint):
+                if event is None:
+                    self._steering.lanes_loaded()
+                elif isinstance(event, Stint):
                     self._end_stint(event)
                 else:
                     yield from self._settle(*event)
@@ -191,6 +193,7 @@ class Joint:
     def _drive_loading(self) -> None:
         try:
             self._ready_lanes()
+            self._events.put(None)
         except BackendMissing as error:
             self._steering.lose_lanes(str(error))
         except BaseException as error:

@@ -12,6 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+FEW = 4
+"""A probe tells nothing before one in so many of its members came to an answer."""
+
 
 class Stage(StrEnum):
     """What is known of a batch: nothing yet, or who takes its members."""
@@ -26,9 +29,9 @@ class Stage(StrEnum):
 class PolicyParameters:
     """Constants of the choice; seconds unless said otherwise.
 
-    least_members: members of a batch that lanes are tried for (default 8). worth: what the rest of a batch must take HiGHS
-    for lanes to be loaded, which takes a core 0.3 to 0.4 s (default 0.8). worth_loaded: what it must take for lanes that are
-    loaded to be tried (default 0.3). least_iterations: a member takes no
+    least_members: members of a batch that lanes are tried for (default 8). worth: what lanes must save of the time that the
+    rest of a batch takes HiGHS, at best, to be loaded, which takes a core 0.3 to 0.4 s (default 0.8). worth_loaded: what they
+    must save to be tried where they are loaded (default 0.3). least_iterations: a member takes no
     fewer in lanes, as a rule (default 200: the medians of our tables lie above). probe_members: lanes of a probe (default 8).
     probe_share: of the time that the rest would take HiGHS, what a probe may take (default 0.06), but at least least_probe
     (default 0.25). widening: how much cheaper a member is in a full tile than in a probe's (default 1.25, measured 1.1 to
@@ -81,8 +84,12 @@ def may_pay(p: PolicyParameters, rest: Rest, iteration: float, loaded: bool = Fa
     measured = f"HiGHS: {_time(rest.highs)} a member {'measured' if rest.measured else 'or more, by the first that is at work'}"
     if least > rest.highs:
         return False, f"{measured}; lanes would need {_time(least)} for {p.least_iterations} iterations alone"
-    if rest.waiting < p.least_members or rest.seconds < (p.worth_loaded if loaded else p.worth):
+    worth = p.worth_loaded if loaded else p.worth
+    if rest.waiting < p.least_members or rest.seconds < worth:
         return False, f"{measured}; the {rest.waiting} members left are done in {_time(rest.seconds)}, too soon to try lanes"
+    saved = rest.seconds - rest.waiting * least / rest.jobs
+    if saved < worth:
+        return False, f"{measured}; lanes could save {_time(saved)} at best, too little to try them"
     return True, f"{measured}; lanes could be faster"
 
 
@@ -91,15 +98,17 @@ def cost_in_lanes(p: PolicyParameters, seconds: float, tried: int, iterations: S
 
     seconds: what a probe of `tried` members has taken; iterations: those of the members that came to an answer; steps: those of
     the tile. A probe waits for its slowest member, lanes that are refilled do not: they pay for the mean. A member without an
-    answer takes no fewer iterations than it had, and is taken for one that has as many before it.
+    answer takes no fewer iterations than it had, and is taken for one that has as many before it, or more where few came to one.
     """
     steps = max(steps, *iterations, 1)
     if tried < 1:
         return 0.0, math.inf
     open_members, an_iteration = tried - len(iterations), seconds / steps / tried / p.widening
     least = (sum(iterations) + open_members * steps) / tried * an_iteration
-    likely = (sum(iterations) + open_members * 2 * steps) / tried * an_iteration
-    return least, likely if 2 * len(iterations) >= tried else math.inf
+    if FEW * len(iterations) < tried:
+        return least, math.inf
+    likely = (sum(iterations) + open_members * max(2.0, tried / len(iterations)) * steps) / tried * an_iteration
+    return least, likely
 
 
 def is_hopeless(p: PolicyParameters, rest: Rest, least: float) -> bool:

@@ -82,6 +82,10 @@ class Steering:
         if self._books.stint is not None:
             self._call_back(self._books.stint)
 
+    def lanes_loaded(self) -> None:
+        """Lets the next look come at once, since lanes can begin."""
+        self._looked = 0.0
+
     def stint_ended(self, stint: Stint) -> None:
         """Takes in what a stint has shown."""
         self._looked = 0.0  # what comes next comes at once

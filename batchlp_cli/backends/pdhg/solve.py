@@ -16,7 +16,7 @@ from batchlp_cli.backends.pdhg.certificates import Prover
 from batchlp_cli.backends.pdhg.course import Answer, Course, Entry, Feed
 from batchlp_cli.backends.pdhg.kernels.base import Kernel
 from batchlp_cli.backends.pdhg.lanes import Lanes
-from batchlp_cli.backends.pdhg.loading import LANE_ROW_BYTES, lane_row_bytes, load_kernel, parameters_of, rehearse
+from batchlp_cli.backends.pdhg.loading import LANE_ROW_BYTES, lane_row_bytes, load_kernel, parameters_of, rehearse, uncollected
 from batchlp_cli.backends.pdhg.parameters import Arithmetic, PdhgParameters
 from batchlp_cli.backends.pdhg.reduction import keep_whole
 from batchlp_cli.backends.pdhg.scaling import scale_matrix
@@ -106,12 +106,13 @@ class PdhgBackend:
 
         Raises BackendMissing where a library is missing.
         """
-        if self._kernel is None:
-            self._kernel = load_kernel(self._parameters, self._jobs)
-        for precision in self._precisions(self._parameters):
-            for lanes in (LANE_ROW_BYTES // 8, 1):
-                if not self._closed:
-                    self._rehearse(self._kernel, precision, lanes)
+        with uncollected():
+            if self._kernel is None:
+                self._kernel = load_kernel(self._parameters, self._jobs)
+            for precision in self._precisions(self._parameters):
+                for lanes in (LANE_ROW_BYTES // 8, 1):
+                    if not self._closed:
+                        self._rehearse(self._kernel, precision, lanes)
 
     @property
     def choice(self) -> str:
