@@ -10,7 +10,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -30,6 +30,7 @@ from batchlp_cli.backends.auto.policy import (
 )
 from batchlp_cli.backends.auto.rates import Memory, Rates, rates_path
 from batchlp_cli.backends.auto.steering import Steering
+from batchlp_cli.backends.auto.stint import Purpose, Stint
 from batchlp_cli.backends.auto.together import AutoBackend, LanesFirst
 from batchlp_cli.backends.highs.course import Course
 from batchlp_cli.backends.highs.pool import HighsBackend
@@ -172,6 +173,22 @@ def test_first_of_both_kinds_tell_more_than_one_member() -> None:
     assert (rest.highs, rest.measured) == (0.3 / P.settling, False)
 
 
+@pytest.mark.parametrize(("seconds", "stopped"), [(0.01, True), (5.0, False)])
+def test_probe_may_take_longer_the_longer_highs_is_at_its_first_members(seconds: float, stopped: bool) -> None:
+    """What a probe may take is a share of what the rest takes HiGHS, of which little is known when the probe begins."""
+    now = time.perf_counter()
+    books = Starting(now - 9.0)
+    books.at_work = lambda: [(range(1), time.perf_counter() - seconds)]  # type: ignore[method-assign]
+    stops: list[Stint] = []
+    stint = Stint(0, Purpose.PROBE, 1, books, most=8)  # type: ignore[arg-type]
+    stint.started, stint.taken, stint.budget = now - 2.0, 8, P.least_probe
+    lanes = SimpleNamespace(began=now - 1.0, steps=50, tiles_at_work=1)
+    for name, value in {"lanes": lanes, "stint": stint, "stop_stint": lambda: stops.append(stint)}.items():
+        setattr(books, name, value)
+    Steering(books, P, Profile(), lanes=True)._supervise(stint, now)  # type: ignore[arg-type]
+    assert stops == [stint] * stopped
+
+
 def lanes_of(parameters: PdhgParameters) -> object:
     """Returns what makes lanes with these parameters."""
     return lambda self, settings: PdhgBackend(2, parameters)
@@ -232,6 +249,19 @@ def test_member_called_back_waits_again_unless_it_was_done(ending: Ending) -> No
     assert came is None
     assert (course.waiting, course.has_waiting) == (4, True)
     assert [course.withdraw() for _ in range(5)] == [0, 3, 2, 1, None]
+
+
+def test_members_of_a_probe_that_was_ended_are_open_to_both_sides() -> None:
+    """What is put back can be withdrawn again, and HiGHS takes it after all others."""
+    course = Course(0, scenario_batch(5, 3), SolveSettings(), None, False)
+    taken = [course.withdraw(), course.withdraw()]
+    for member in taken:
+        assert member is not None
+        course.put_back(member)
+    assert (course.waiting, course.has_returned()) == (3, False)
+    assert course.withdraw() == taken[1]
+    keys = [task.key for slot in range(4) if (task := course.next_task(slot, True)) is not None]
+    assert keys == [(0, 0), (0, taken[0])]
 
 
 def test_member_called_back_goes_to_highs_last_where_lanes_leave_it() -> None:

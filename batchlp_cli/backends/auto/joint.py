@@ -291,11 +291,15 @@ class Joint:
         return self.stint is not None and self.stint.k == k and member in self.stint.held
 
     def _end_stint(self, stint: Stint) -> None:
-        """Gives HiGHS what lanes have left, and closes their books."""
+        """Gives HiGHS what lanes have left, or either side what a probe has, and closes their books."""
         self.stint = None
         for member in [*stint.held, *stint.left_over()]:
             if self.is_open(stint.k, member) and not self._highs_has(stint.k, member):
-                self.hand_over(stint.k, member)
+                if stint.purpose is Purpose.PROBE:
+                    self.highs.courses[stint.k].put_back(member)
+                else:
+                    self.hand_over(stint.k, member)
+        self.highs.wake()
         self._steering.stint_ended(stint)
 
     def _stop(self) -> None:

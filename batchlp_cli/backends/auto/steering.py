@@ -154,7 +154,7 @@ class Steering:
 
     def _next_try(self) -> Stint | None:
         """Returns a stint on a batch for which lanes may pay, or are known to."""
-        p, jobs = self._parameters, self._books.jobs
+        p = self._parameters
         for k, batch in enumerate(self._books.batches):
             course = self._books.highs.courses[k]
             if len(batch) < p.least_members or not course.waiting or self._stages[k] is Stage.HIGHS:
@@ -174,9 +174,13 @@ class Steering:
                 return None
             if pays:
                 stint = Stint(k, Purpose.PROBE, 1, course, most=p.probe_members)
-                stint.budget = max(p.least_probe, p.probe_share * rest.seconds * jobs)
+                stint.budget = self._budget(rest)
                 return stint
         return None
+
+    def _budget(self, rest: Rest) -> float:
+        """Returns the seconds that a probe may take for what is left of its batch."""
+        return max(self._parameters.least_probe, self._parameters.probe_share * rest.seconds * self._books.jobs)
 
     def _may_pay(self, k: int, rest: Rest) -> tuple[bool, str]:
         """Tells whether lanes are tried on a batch, and says why: by size and time, or since they won on one like it."""
@@ -219,8 +223,10 @@ class Steering:
         if self.lanes_first or lanes is None or lanes.began is None or lanes.began < stint.started:
             return
         seconds = now - lanes.began
-        if stint.purpose is Purpose.PROBE and self._weigh(stint, seconds):
-            return
+        if stint.purpose is Purpose.PROBE:
+            if self._weigh(stint, seconds):
+                return
+            stint.budget = max(stint.budget, self._budget(self._rest(stint.k)))  # the longer HiGHS is at its first members
         if stint.purpose is not Purpose.WORK:
             if seconds > stint.budget and self._others_wait(stint):
                 self._books.stop_stint()

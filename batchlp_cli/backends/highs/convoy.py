@@ -129,6 +129,10 @@ class Convoy:
         """Tells whether a member (None: any) that was given back still waits."""
         return self.course.has_returned(member)
 
+    def put_back(self, member: int) -> None:
+        """Lets a member wait that was withdrawn, as `Course.put_back` does."""
+        self.course.put_back(member)
+
     def call_back(self, member: int) -> None:
         """Lets a member that is out wait again once its work is cancelled, as `Course.call_back` does; none of a chunk."""
         self.course.call_back(member)

@@ -43,7 +43,7 @@ class Course:
         self._waiting = range(len(batch))  # taken from both ends
         self._lock = threading.Lock()  # of those that wait
         self._returned: deque[int] = deque()  # given back: next in turn, and not to be withdrawn
-        self._late: deque[int] = deque()  # called back: last in turn, and first to be withdrawn
+        self._late: deque[int] = deque()  # called or put back: last in turn, and first to be withdrawn
         self._given: dict[int, tuple[int, Mode, float]] = {}  # member -> (worker slot, mode, when) while it is out
         self._load: Counter[int] = Counter()  # members out by worker slot
         self._holders: set[int] = set()  # worker slots that were sent the opening
@@ -110,6 +110,10 @@ class Course:
     def give_back(self, member: int) -> None:
         """Lets a member wait that was withdrawn, or is elsewhere too; it comes before all others. From any thread."""
         self._returned.append(member)
+
+    def put_back(self, member: int) -> None:
+        """Lets a member wait that was withdrawn and is with nobody now; either side may take it. From any thread."""
+        self._late.append(member)
 
     def has_returned(self, member: int | None = None) -> bool:
         """Tells whether a member (None: any) that was given back still waits. From any thread."""
