@@ -204,12 +204,12 @@ def _batches(model: Model, settings: SolveSettings) -> list[LPBatch]:
 
 def _read(path: Path, settings: SolveSettings) -> list[LinearProgram]:
     """Returns the LPs of a file, folder or pattern; raises ReadError for the first that cannot be read."""
-    inputs = discover([os.fspath(path)]).inputs
-    for problem in (i for i in inputs if i.problem):
+    discovery = discover([os.fspath(path)])
+    for problem in (i for i in discovery.inputs if i.problem):
         raise ReadError(f"{problem.shown}: {problem.problem}")
     found = []
     with ModelReader(settings) as reader:
-        for outcome in reader.read(ReadRequest.of(i) for i in inputs if i.duplicate_of is None):
+        for outcome in reader.read(ReadRequest.of(i) for i in discovery.readable):
             if outcome.lp is None:
                 raise ReadError(outcome.error)
             found.append(outcome.lp)

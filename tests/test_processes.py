@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 
 import pytest
@@ -307,11 +307,8 @@ def test_paused_run_gives_no_task_until_it_goes_on() -> None:
     assert sorted(done, key=str) == sorted(range(12), key=str)
 
 
-def test_cancelled_task_ends_at_once_and_alone() -> None:
-    """A cancelled task that would take a minute ends within seconds; what waited behind it and later tasks are done."""
-    pool = WorkerPool(FACTORY, 1)
-    tasks = iter([Task("warm", ("echo", 0)), Task("long", ("sleep", 60)), Task("next", ("echo", 1))])
-    timer = threading.Timer(1.0, pool.cancel, ["long"])
+def endings_with(pool: WorkerPool, tasks: Iterator[Task], timer: threading.Timer) -> dict[Hashable, Ending]:
+    """Returns how tasks end that nobody may wait out; the timer starts when the one called warm is done."""
     started = time.monotonic()
     endings = {}
     for outcome in pool.run(lambda slot, fresh: next(tasks, None)):
@@ -320,6 +317,14 @@ def test_cancelled_task_ends_at_once_and_alone() -> None:
         endings[outcome.key] = outcome.ending
     pool.close()
     assert time.monotonic() - started < 20
+    return endings
+
+
+def test_cancelled_task_ends_at_once_and_alone() -> None:
+    """A cancelled task that would take a minute ends within seconds; what waited behind it and later tasks are done."""
+    pool = WorkerPool(FACTORY, 1)
+    tasks = iter([Task("warm", ("echo", 0)), Task("long", ("sleep", 60)), Task("next", ("echo", 1))])
+    endings = endings_with(pool, tasks, threading.Timer(1.0, pool.cancel, ["long"]))
     assert endings == {"warm": Ending.DONE, "long": Ending.CANCELLED, "next": Ending.DONE}
 
 
@@ -335,15 +340,7 @@ def test_task_given_ahead_is_cancelled_with_the_worker_it_waited_for() -> None:
         time.sleep(0.5)
         pool.cancel("long")
 
-    timer = threading.Timer(1.0, cancel)
-    started = time.monotonic()
-    endings = {}
-    for outcome in pool.run(lambda slot, fresh: next(tasks, None)):
-        if outcome.key == "warm":
-            timer.start()
-        endings[outcome.key] = outcome.ending
-    pool.close()
-    assert time.monotonic() - started < 20
+    endings = endings_with(pool, tasks, threading.Timer(1.0, cancel))
     assert endings == {"warm": Ending.DONE, "long": Ending.CANCELLED, "ahead": Ending.CANCELLED, "last": Ending.DONE}
 
 

@@ -126,7 +126,7 @@ class _Course:
     """One run of a study: reader, solver, run folder and counts."""
 
     def __init__(self, discovery: Discovery, study: Study, options: StudyOptions, listen: Listen, stack: ExitStack) -> None:
-        self.inputs, self.study, self.options, self.listen = discovery.inputs, study, options, listen
+        self.discovery, self.study, self.options, self.listen = discovery, study, options, listen
         about = f"{settings_digest(options.settings, SolutionFormat.NONE)} {study.name} {study.options}"
         self.digest = hashlib.sha256(about.encode()).hexdigest()[:16]
         self.folder: RunFolder | None = None
@@ -148,14 +148,13 @@ class _Course:
 
     def models(self) -> Iterator[tuple[Source, LinearProgram | str]]:
         """Yields each input with its LP, or with why there is none; not those whose rows an earlier run has left."""
-        sources = {i.index: Source(i.name, i.shown) for i in self.inputs}
-        for found in self.inputs:
+        sources = {i.index: Source(i.name, i.shown) for i in self.discovery.inputs}
+        for found in self.discovery.inputs:
             if found.duplicate_of is not None:
                 yield sources[found.index], f"the same file as {sources[found.duplicate_of].shown}; studied once"
             elif found.problem:
                 yield sources[found.index], found.problem
-        wanted = (i for i in self.inputs if i.duplicate_of is None and not i.problem)
-        for outcome in self.reader.read(self._request(i) for i in wanted):
+        for outcome in self.reader.read(self._request(i) for i in self.discovery.readable):
             self.listen(InputRead())
             source = replace(sources[outcome.key], input_digest=outcome.input_digest, warnings=tuple(outcome.warnings))
             row = self._earlier(source.name) if outcome.unchanged else None

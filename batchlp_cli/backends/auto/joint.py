@@ -296,10 +296,9 @@ class Joint:
         for member in [*stint.held, *stint.left_over()]:
             if self.is_open(stint.k, member) and not self._highs_has(stint.k, member):
                 if stint.purpose is Purpose.PROBE:
-                    self.highs.courses[stint.k].put_back(member)
+                    self.highs.put_back(stint.k, member)
                 else:
                     self.hand_over(stint.k, member)
-        self.highs.wake()
         self._steering.stint_ended(stint)
 
     def _stop(self) -> None:

@@ -116,6 +116,11 @@ class HighsBackend:
         self.courses[k].call_back(member)
         self.cancel(k, member)
 
+    def put_back(self, k: int, member: int) -> None:
+        """Lets a member of the run's batch k wait that was withdrawn from it; from any thread."""
+        self.courses[k].put_back(member)
+        self.wake()
+
     def wake(self) -> None:
         """Makes the run ask its reins again; from any thread."""
         self._pool.wake()
